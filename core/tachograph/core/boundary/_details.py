@@ -1,0 +1,80 @@
+"""What the boundary reads out of the answers of retrievals, policies and approvals; nothing is required of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from tachograph.core.boundary._model import with_model_details
+from tachograph.core.boundary._values import Outcome
+from tachograph.schemas import ApprovalResponse, CallKind, Evidence, PolicyResponse, RetrievalResponse
+
+
+def described(kind: CallKind, outcome: Outcome) -> Outcome:
+    """The outcome with the details that its value carries for this kind of call."""
+    describe = _DESCRIBE.get(kind)
+    if describe is None or outcome.error is not None:
+        return outcome
+    return describe(outcome)
+
+
+def _with_evidence(outcome: Outcome) -> Outcome:
+    value = outcome.value
+    rows = value.get("evidence") if isinstance(value, Mapping) else value
+    if not isinstance(rows, list | tuple):
+        return outcome
+    evidence = tuple(
+        _evidence(rank, row) for rank, row in enumerate(rows) if isinstance(row, Mapping) and "document_id" in row
+    )
+    return replace(outcome, details=RetrievalResponse(evidence))
+
+
+def _evidence(rank: int, row: Mapping[str, object]) -> Evidence:
+    chunk_hash = row.get("chunk_hash")
+    score = row.get("score")
+    return Evidence(
+        document_id=str(row["document_id"]),
+        document_version=str(row.get("document_version", "")),
+        chunk_id=str(row.get("chunk_id", "")),
+        chunk_hash=chunk_hash if isinstance(chunk_hash, bytes) else str(chunk_hash or "").encode(),
+        rank=rank,
+        score=float(score) if isinstance(score, int | float) else 0.0,
+    )
+
+
+def _with_decision(outcome: Outcome) -> Outcome:
+    value = outcome.value
+    if isinstance(value, Mapping):
+        reasons = value.get("reasons")
+        texts = tuple(str(reason) for reason in reasons) if isinstance(reasons, list | tuple) else ()
+        return replace(outcome, details=PolicyResponse(str(value.get("decision", "")), texts))
+    return replace(outcome, details=PolicyResponse(str(value), ()))
+
+
+def _with_approval(outcome: Outcome) -> Outcome:
+    value = outcome.value
+    if not isinstance(value, Mapping):
+        return replace(outcome, details=ApprovalResponse("", value is True, 0, None))
+    expiry = value.get("expires_at")
+    details = ApprovalResponse(
+        approver=str(value.get("approver", "")),
+        granted=value.get("granted") is True,
+        decided_at_us=_microseconds(value.get("decided_at")) or 0,
+        expires_at_us=_microseconds(expiry),
+    )
+    return replace(outcome, details=details)
+
+
+def _microseconds(moment: object) -> int | None:
+    if isinstance(moment, datetime):
+        return int(moment.timestamp() * 1_000_000)
+    return moment if isinstance(moment, int) else None
+
+
+_DESCRIBE: dict[CallKind, Callable[[Outcome], Outcome]] = {
+    "model": with_model_details,
+    "retrieval": _with_evidence,
+    "policy": _with_decision,
+    "approval": _with_approval,
+}

@@ -1,0 +1,86 @@
+"""The `tool` decorator: what the boundary must know of a function, kept beside the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tachograph.core.errors import InvalidSetting
+from tachograph.schemas import EffectClass
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+_ATTRIBUTE = "__tachograph_tool__"
+_EFFECTS = ("none", "read", "write")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """What the boundary knows of a tool."""
+
+    name: str
+    effect: EffectClass = "none"
+    version: str | None = None
+    idempotency_key: Callable[..., str] | None = None
+    """Called with the tool's own arguments; gives the key under which the effect happens at most once."""
+    unknown: tuple[type[BaseException], ...] = ()
+    failed: tuple[type[BaseException], ...] = ()
+    raises: tuple[type[BaseException], ...] = ()
+
+
+def tool(
+    *,
+    effect: EffectClass = "none",
+    name: str | None = None,
+    version: str | None = None,
+    idempotency_key: Callable[..., str] | None = None,
+    unknown: tuple[type[BaseException], ...] = (),
+    failed: tuple[type[BaseException], ...] = (),
+    raises: tuple[type[BaseException], ...] = (),
+) -> Callable[[Function], Function]:
+    """Declare a function as a tool.
+
+    Args:
+        effect: `none`, `read` (reads the outside) or `write` (changes it: an effect, kept in the ledger).
+        name: the tool's name in the recording; by default the function's.
+        version: version of the tool's behaviour, recorded with every call.
+        idempotency_key: called with the tool's arguments; equal keys mean the same effect.
+        unknown: exceptions after which nobody knows whether the effect happened.
+        failed: exceptions that prove that it did not happen. Every other exception of an effect means UNKNOWN.
+        raises: exception classes that a replay may have to raise again.
+
+    Raises:
+        InvalidSetting: `effect` is none of the three.
+    """
+    if effect not in _EFFECTS:
+        raise InvalidSetting("effect", effect, "it must be 'none', 'read' or 'write'")
+
+    def declare(function: Function) -> Function:
+        spec = ToolSpec(
+            name=name or function.__name__,
+            effect=effect,
+            version=version,
+            idempotency_key=idempotency_key,
+            unknown=unknown,
+            failed=failed,
+            raises=raises,
+        )
+        setattr(function, _ATTRIBUTE, spec)
+        return function
+
+    return declare
+
+
+def spec_of(function: Callable[..., object]) -> ToolSpec:
+    """What is known of a function: its declaration, or its bare name."""
+    declared = getattr(function, _ATTRIBUTE, None)
+    if isinstance(declared, ToolSpec):
+        return declared
+    return ToolSpec(name=_name_of(function))
+
+
+def _name_of(function: Callable[..., object]) -> str:
+    inner = getattr(function, "func", function)  # functools.partial
+    name = getattr(inner, "__qualname__", None) or type(inner).__qualname__
+    return str(name).replace("<locals>.", "").replace("<lambda>", "lambda")

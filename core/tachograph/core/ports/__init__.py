@@ -1,0 +1,47 @@
+"""The ports of the core: stores, sources, transports, and the services of the upper floors."""
+
+from tachograph.core.ports._services import (
+    SERVICES,
+    DemoResult,
+    DemoService,
+    ForkOptions,
+    ForkResult,
+    ForkService,
+    ImportResult,
+    ImportService,
+    Override,
+    Progress,
+    ReconcileService,
+    ReplayOptions,
+    ReplayResult,
+    ReplayService,
+    ReportService,
+)
+from tachograph.core.ports._sources import Clock, Transport
+from tachograph.core.ports._stores import EventLog, EventSink, ObjectStore, PastEffect, PastEffects, Stored
+
+__all__ = [
+    "SERVICES",
+    "Clock",
+    "DemoResult",
+    "DemoService",
+    "EventLog",
+    "EventSink",
+    "ForkOptions",
+    "ForkResult",
+    "ForkService",
+    "ImportResult",
+    "ImportService",
+    "ObjectStore",
+    "Override",
+    "PastEffect",
+    "PastEffects",
+    "Progress",
+    "ReconcileService",
+    "ReplayOptions",
+    "ReplayResult",
+    "ReplayService",
+    "ReportService",
+    "Stored",
+    "Transport",
+]
