@@ -1,0 +1,3 @@
+"""Stream processors: nothing here yet. Recording, replay and verification work without a stream."""
+
+__all__: list[str] = []
