@@ -1,5 +1,27 @@
 """The contract: event types, their Avro schemas, and the codec between the two."""
 
+from tachograph.schemas._codec import (
+    CONTENT_OFFSET,
+    HASH,
+    decode,
+    decode_meta,
+    encode_record,
+    fields_of,
+    is_optional,
+    prefix_of,
+    schema_tag,
+    was_upcast,
+)
+from tachograph.schemas._errors import (
+    CorruptPayload,
+    EvidenceBroken,
+    InternalError,
+    LimitExceeded,
+    SchemaMismatch,
+    TachographError,
+    UnsupportedSchema,
+    WorldError,
+)
 from tachograph.schemas._events import (
     GAP_MAX,
     ROOT_AGENT_ID,
@@ -47,7 +69,9 @@ from tachograph.schemas._events import (
 )
 
 __all__ = [
+    "CONTENT_OFFSET",
     "GAP_MAX",
+    "HASH",
     "ROOT_AGENT_ID",
     "AgentFinished",
     "AgentStarted",
@@ -63,6 +87,7 @@ __all__ = [
     "CallStarted",
     "Cause",
     "Checkpointed",
+    "CorruptPayload",
     "EffectClass",
     "EffectState",
     "EffectTransitioned",
@@ -71,8 +96,11 @@ __all__ = [
     "Event",
     "EventMeta",
     "Evidence",
+    "EvidenceBroken",
     "EvidenceFrozen",
     "Fidelity",
+    "InternalError",
+    "LimitExceeded",
     "MessageReceived",
     "MessageSent",
     "ModelRequest",
@@ -87,7 +115,19 @@ __all__ = [
     "RunFinished",
     "RunImported",
     "RunStarted",
+    "SchemaMismatch",
     "StateChanged",
+    "TachographError",
     "ToolRequest",
+    "UnsupportedSchema",
     "Usage",
+    "WorldError",
+    "decode",
+    "decode_meta",
+    "encode_record",
+    "fields_of",
+    "is_optional",
+    "prefix_of",
+    "schema_tag",
+    "was_upcast",
 ]

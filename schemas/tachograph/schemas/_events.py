@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-
 EffectClass = Literal["none", "read", "write"]
 """What a call does to the outside: nothing, it reads it, or it changes it (then it is an effect)."""
 

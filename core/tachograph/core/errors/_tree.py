@@ -18,22 +18,19 @@
     │   ├── StoreUnavailable        an object store or catalogue does not answer
     │   └── EvidenceBroken          what was stored cannot be read back
     │       ├── CorruptFrame
+    │       ├── CorruptPayload      bytes that are no event
     │       ├── MissingBody
     │       ├── UnsupportedSchema
     │       └── LimitExceeded
     └── InternalError               our bug
+        └── SchemaMismatch          fields that do not fit their event type
 
 Every error writes its own message: what happened, to which value, what to do.
 """
 
 from __future__ import annotations
 
-
-class TachographError(Exception):
-    """Root of every error that Tachograph raises."""
-
-    exit_code: int = 70
-    """What the command line exits with when this error ends a command."""
+from tachograph.schemas import EvidenceBroken, TachographError, WorldError
 
 
 class CallerError(TachographError):
@@ -167,12 +164,6 @@ class EffectAlreadyConfirmed(EffectRefused):
         )
 
 
-class WorldError(TachographError):
-    """The world outside failed."""
-
-    exit_code = 70
-
-
 class SpoolUnwritable(WorldError):
     """The local log cannot be written."""
 
@@ -192,12 +183,6 @@ class StoreUnavailable(WorldError):
         self.store = store
         self.reason = reason
         super().__init__(f"the store {store!r} is not available: {reason}.")
-
-
-class EvidenceBroken(WorldError):
-    """What was stored cannot be read back."""
-
-    exit_code = 1
 
 
 class CorruptFrame(EvidenceBroken):
@@ -222,31 +207,3 @@ class MissingBody(EvidenceBroken):
         super().__init__(
             f"the body {digest} of event {event_id} cannot be read: {reason}. Restore the object store from a backup."
         )
-
-
-class UnsupportedSchema(EvidenceBroken):
-    """An event that must be read has a schema this release does not know."""
-
-    exit_code = 2
-
-    def __init__(self, schema: str, version: str) -> None:
-        self.schema = schema
-        self.version = version
-        super().__init__(
-            f"schema {schema!r} version {version} is required and not known to this release. "
-            f"Read it with a newer tachograph."
-        )
-
-
-class LimitExceeded(EvidenceBroken):
-    """Foreign bytes that ask for more than a limit allows."""
-
-    def __init__(self, what: str, found: int, limit: int) -> None:
-        self.what = what
-        self.found = found
-        self.limit = limit
-        super().__init__(f"{what} is {found}, the limit is {limit}: the bytes are refused unread.")
-
-
-class InternalError(TachographError):
-    """A bug of Tachograph."""
