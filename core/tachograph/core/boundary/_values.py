@@ -134,9 +134,9 @@ class Fact:
     """Something control logic states; nothing comes back."""
 
     kind: str
-    """`state`, `checkpoint` or `artifact`."""
+    """`state`, `checkpoint` or `artifact`; of an importer: `imported`."""
     name: str
-    """The state's key, the checkpoint's or the artifact's name."""
+    """The state's key, the checkpoint's or the artifact's name; the source of an imported run."""
     value: object
     media_type: str = "application/json"
 
