@@ -1,0 +1,12 @@
+"""Where events, bodies and derived facts are kept: spools, objects, catalogue, keys, and their verification.
+
+`Home` holds the rooms together. `SpoolWriter` writes the log of one process life, `LocalLog` reads the spools of all of
+them, `DirectoryObjects` keeps bodies under their digests. What is derived from the log can be rebuilt from it.
+"""
+
+from tachograph.stores._home import Home
+from tachograph.stores._log import LocalLog, TornTail
+from tachograph.stores._objects import DirectoryObjects
+from tachograph.stores._spool import SpoolWriter
+
+__all__ = ["DirectoryObjects", "Home", "LocalLog", "SpoolWriter", "TornTail"]

@@ -1,0 +1,148 @@
+"""A home: the directory in which a laptop keeps everything."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from tachograph.core.canonical import Digester, read_body
+from tachograph.core.errors import CallerError, InvalidSetting, StoreUnavailable
+from tachograph.schemas import Body
+from tachograph.stores._files import create_once, reason_of, sync_directory
+from tachograph.stores._keys import ensure_key, read_key
+from tachograph.stores._log import LocalLog
+from tachograph.stores._objects import DirectoryObjects
+from tachograph.stores._spool import SpoolWriter
+
+HOME_VERSION = 1
+FORMAT = "format.json"
+_DIRECTORIES = ("incarnations", "keys", "log", "objects")
+
+
+class NoHome(CallerError):
+    """The directory is not a home."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        super().__init__(
+            f"{str(path)!r} is not a Tachograph home: {reason}. "
+            f"Give the directory with `--home DIR`, or record something there first."
+        )
+
+
+class Home:
+    """Everything under one directory: log, objects, catalogue and key. Open it with `Home.open`."""
+
+    path: Final[Path]
+    """The directory."""
+    log: Final[LocalLog]
+    objects: Final[DirectoryObjects]
+    digester: Final[Digester]
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.log = LocalLog(path / "log")
+        self.objects = DirectoryObjects(path / "objects")
+        self.digester = Digester(read_key(path / "keys" / "digest.key"))
+        self._claims = path / "incarnations"
+        self._claims_lock = threading.Lock()
+        self._claimed = False
+
+    @classmethod
+    def open(cls, path: Path | str, *, create: bool = False) -> Home:
+        """Open a home.
+
+        Args:
+            path: its directory.
+            create: make it if there is none; several processes may do so at once.
+
+        Raises:
+            CallerError: there is no home, or a newer release made it.
+            StoreUnavailable: the operating system refuses.
+        """
+        path = Path(path)
+        try:
+            if create and not (path / FORMAT).exists():
+                _create(path)
+            _check_format(path)
+        except OSError as error:
+            raise StoreUnavailable(str(path), reason_of(error)) from error
+        return cls(path)
+
+    def new_spool(self) -> SpoolWriter:
+        """A spool of this process's own; its syncs make bodies and claims durable before the events.
+
+        Raises:
+            SpoolUnwritable: it cannot be made.
+        """
+        return SpoolWriter(self.path / "log", before_sync=self._before_sync)
+
+    def claim_incarnation(self, run_id: str, agent_id: str) -> int:
+        """The next life of an agent: 1, 2, 3, …; never the same number twice, whoever asks.
+
+        Raises:
+            StoreUnavailable: the claim cannot be written.
+        """
+        # Hashed: an id can then neither leave the directory nor be too long for a file name.
+        name = hashlib.sha256(f"{len(run_id)}:{run_id}{agent_id}".encode()).hexdigest()
+        incarnation = 1
+        while not self._claim(self._claims / f"{name}.{incarnation}"):
+            incarnation += 1
+        return incarnation
+
+    def body(self, body: Body, event_id: str) -> bytes:
+        """A payload, checked against its digest.
+
+        Raises:
+            MissingBody: it is not there, or not what it was.
+        """
+        return read_body(body, self.objects, self.digester, event_id)
+
+    def _claim(self, path: Path) -> bool:
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise StoreUnavailable(str(path), reason_of(error)) from error
+        with self._claims_lock:
+            self._claimed = True
+        return True
+
+    def _before_sync(self) -> None:
+        self.objects.sync()
+        with self._claims_lock:
+            claimed, self._claimed = self._claimed, False
+        if claimed:
+            sync_directory(self._claims)
+
+
+def _create(path: Path) -> None:
+    """Everything first, `format.json` last: a home is one as soon as that is there."""
+    path.mkdir(parents=True, exist_ok=True)
+    foreign = [entry for entry in sorted(os.listdir(path)) if not entry.startswith(".") and entry not in _DIRECTORIES]
+    if foreign and not (path / FORMAT).exists():
+        raise InvalidSetting("home", str(path), f"the directory holds other things ({foreign[0]!r}); name an empty one")
+    for name in _DIRECTORIES:
+        (path / name).mkdir(exist_ok=True)
+    ensure_key(path / "keys" / "digest.key")
+    create_once(path / FORMAT, orjson.dumps({"format": "tachograph-home", "version": HOME_VERSION}) + b"\n")
+
+
+def _check_format(path: Path) -> None:
+    try:
+        made = orjson.loads((path / FORMAT).read_bytes())
+        version = made["version"]
+    except FileNotFoundError:
+        raise NoHome(path, "there is no format.json in it") from None
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise NoHome(path, "its format.json cannot be read") from error
+    if not isinstance(version, int) or version > HOME_VERSION:
+        raise NoHome(
+            path, f"its format is version {version!r}, this release reads up to {HOME_VERSION}; use a newer one"
+        )

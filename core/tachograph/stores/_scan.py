@@ -1,0 +1,92 @@
+"""Reading frames: which are whole, and how the bytes end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from crc32c import crc32c
+
+from tachograph.stores._frame import FRAME, FRAME_HEAD_BYTES, PAYLOAD_BYTES_MAX, SEAL_BYTES, Seal, is_seal, unpack_seal
+
+_unpack = FRAME.unpack_from
+
+
+class Ending(StrEnum):
+    """Why a scan stopped."""
+
+    WHOLE = "WHOLE"
+    """The bytes end with a whole frame."""
+    SEALED = "SEALED"
+    """The last frame is a seal."""
+    TORN = "TORN"
+    """The bytes end within a frame, or in zeros."""
+    DAMAGED = "DAMAGED"
+    """A whole frame whose bytes are not what was written."""
+
+
+class FrameScan:
+    """Iterates over `(offset, payload)` of the whole frames; then `position`, `crc` and `ending` say where it stopped.
+
+    Args:
+        data: bytes of the segment from `start` on.
+        start: offset of `data` in the segment.
+        crc: of the frame (or header) before `start`.
+    """
+
+    __slots__ = ("_data", "_start", "crc", "ending", "position", "reason", "seal", "seal_offset")
+
+    def __init__(self, data: bytes, start: int, crc: int) -> None:
+        self._data = data
+        self._start = start
+        self.crc = crc
+        self.position = start
+        """Offset behind the last whole frame."""
+        self.ending = Ending.WHOLE
+        self.reason = ""
+        """What is wrong at `position`, for a person."""
+        self.seal: Seal | None = None
+        self.seal_offset = 0
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        data, start, size = self._data, self._start, len(self._data)
+        at, crc = 0, self.crc
+        while size - at >= FRAME_HEAD_BYTES:
+            length, stored = _unpack(data, at)
+            end = at + FRAME_HEAD_BYTES + length
+            if end > size or length == 0 or length > PAYLOAD_BYTES_MAX:
+                break
+            payload = data[at + FRAME_HEAD_BYTES : end]
+            if crc32c(payload, crc) != stored:
+                break
+            self.position, self.crc = start + end, stored
+            if length == SEAL_BYTES and is_seal(payload):
+                self.seal, self.seal_offset = unpack_seal(payload), start + at
+                at, crc = end, stored
+                break
+            yield start + at, payload
+            at, crc = end, stored
+        self._end(at)
+
+    def _end(self, at: int) -> None:
+        rest = len(self._data) - at
+        if rest == 0:
+            self.ending = Ending.WHOLE if self.seal is None else Ending.SEALED
+        elif self.seal is not None:
+            self.ending, self.reason = Ending.DAMAGED, f"{rest} bytes follow the seal"
+        else:
+            self.ending, self.reason = _what_is_wrong(self._data, at)
+
+
+def _what_is_wrong(data: bytes, at: int) -> tuple[Ending, str]:
+    rest = len(data) - at
+    if rest < FRAME_HEAD_BYTES:
+        return Ending.TORN, f"the last {rest} bytes are less than a frame's head"
+    length, _ = _unpack(data, at)
+    if length == 0 and not data[at:].strip(b"\0"):
+        return Ending.TORN, f"the last {rest} bytes are zeros"
+    if length == 0 or length > PAYLOAD_BYTES_MAX:
+        return Ending.DAMAGED, f"a frame says it is {length} bytes long"
+    if at + FRAME_HEAD_BYTES + length > len(data):
+        return Ending.TORN, f"the last frame has {rest - FRAME_HEAD_BYTES} of its {length} bytes"
+    return Ending.DAMAGED, "the frame's checksum does not match its bytes"

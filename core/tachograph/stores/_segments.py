@@ -1,0 +1,140 @@
+"""What lies in a log's directory: spools, their segments, and whether a writer lives."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from tachograph.core.errors import CorruptFrame, StoreUnavailable, UnsupportedSchema
+from tachograph.stores._files import is_locked, read_at, reason_of
+from tachograph.stores._frame import FORMAT_VERSION, HEADER_BYTES, SegmentHeader, spool_digest, unpack_header
+from tachograph.stores._spool import LOCK_NAME
+
+
+class SpoolState(StrEnum):
+    """Whether a spool's writer lives."""
+
+    OPEN = "OPEN"
+    """A living process holds its lock."""
+    CLOSED = "CLOSED"
+    """It was closed as it should be."""
+    ABANDONED = "ABANDONED"
+    """Its process died."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What a spool's lock file says after a clean close."""
+
+    segments: int
+    seal: bytes
+    """Digest of the last seal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spool:
+    """A spool as it lay there at one moment."""
+
+    name: str
+    path: Path
+    state: SpoolState
+    closing: Closing | None
+    numbers: tuple[int, ...]
+    """Numbers of the segments, ascending; a gap is damage."""
+
+
+def list_spools(directory: Path) -> list[Spool]:
+    """The spools of a log, oldest first.
+
+    Raises:
+        StoreUnavailable: the directory cannot be read.
+    """
+    try:
+        names = sorted(entry.name for entry in os.scandir(directory) if _is_spool(entry))
+        return [look_at(directory, name) for name in names]
+    except OSError as error:
+        raise StoreUnavailable(str(directory), reason_of(error)) from error
+
+
+def look_at(directory: Path, name: str) -> Spool:
+    """One spool. Its lock is looked at first: what is there when a lock is free will not grow."""
+    path = directory / name
+    alive = is_locked(path / LOCK_NAME)
+    closing = read_closing(path)
+    numbers = tuple(sorted(_numbers(path)))
+    if alive:
+        state = SpoolState.OPEN
+    else:
+        state = SpoolState.ABANDONED if closing is None else SpoolState.CLOSED
+    return Spool(name, path, state, closing, numbers)
+
+
+def read_closing(spool: Path) -> Closing | None:
+    """What the lock file says; None where the spool was not closed."""
+    try:
+        words = (spool / LOCK_NAME).read_bytes().split()
+    except FileNotFoundError:
+        return None
+    try:
+        return Closing(int(words[0]), bytes.fromhex(words[1].decode("ascii")))
+    except (IndexError, ValueError):
+        return None
+
+
+def read_header(path: Path, spool: str, number: int) -> SegmentHeader | None:
+    """The header of a segment; None where its writer died before the header was whole.
+
+    Raises:
+        CorruptFrame: it is not the header of this segment.
+        UnsupportedSchema: it was written by a newer release.
+    """
+    data = read_segment(path, 0, HEADER_BYTES)
+    if len(data) < HEADER_BYTES:
+        return None
+    header = unpack_header(data)
+    if header is None:
+        raise CorruptFrame(str(path), 0, "the segment's header is not what was written")
+    if header.version > FORMAT_VERSION:
+        raise UnsupportedSchema("segment", str(header.version))
+    if (header.spool, header.number) != (spool_digest(spool), number):
+        raise CorruptFrame(str(path), 0, f"its header says that it is another segment (number {header.number})")
+    return header
+
+
+def read_segment(path: Path, offset: int, size: int) -> bytes:
+    """Bytes of a segment.
+
+    Raises:
+        StoreUnavailable: the operating system refuses.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            return read_at(descriptor, offset, size)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise StoreUnavailable(str(path), reason_of(error)) from error
+
+
+def segment_size(path: Path) -> int:
+    """Bytes there at this moment.
+
+    Raises:
+        StoreUnavailable: the operating system refuses.
+    """
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise StoreUnavailable(str(path), reason_of(error)) from error
+
+
+def _is_spool(entry: os.DirEntry[str]) -> bool:
+    return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+
+
+def _numbers(path: Path) -> list[int]:
+    stems = (entry.name.removesuffix(".seg") for entry in os.scandir(path) if entry.name.endswith(".seg"))
+    return [int(stem) for stem in stems if stem.isdigit()]
