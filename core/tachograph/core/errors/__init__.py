@@ -15,6 +15,7 @@ from tachograph.core.errors._tree import (
     StoreUnavailable,
     UnknownEffect,
     UnknownRun,
+    UnreadableBody,
     UnreadableInput,
     UnserialisableValue,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "TachographError",
     "UnknownEffect",
     "UnknownRun",
+    "UnreadableBody",
     "UnreadableInput",
     "UnserialisableValue",
     "UnsupportedSchema",

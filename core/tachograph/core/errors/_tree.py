@@ -20,6 +20,7 @@
     │       ├── CorruptFrame
     │       ├── CorruptPayload      bytes that are no event
     │       ├── MissingBody
+    │       ├── UnreadableBody      a payload that holds what cannot be decoded here
     │       ├── UnsupportedSchema
     │       └── LimitExceeded
     └── InternalError               our bug
@@ -206,4 +207,17 @@ class MissingBody(EvidenceBroken):
         self.reason = reason
         super().__init__(
             f"the body {digest} of event {event_id} cannot be read: {reason}. Restore the object store from a backup."
+        )
+
+
+class UnreadableBody(EvidenceBroken):
+    """A payload whose bytes are whole but cannot be turned into values here."""
+
+    exit_code = 2
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"a recorded value cannot be decoded: {reason}. Import the module that registers its codecs first, "
+            f"or read it with the release that wrote it."
         )

@@ -1,0 +1,49 @@
+"""Python values as the bytes of a body."""
+
+from __future__ import annotations
+
+import re
+
+from tachograph.core.canonical._plain import dump, has_astral_key, is_normal, is_plain
+from tachograph.core.canonical._reference import serialise
+from tachograph.core.canonical._refusal import Refusal
+from tachograph.core.canonical._tags import Tagger
+
+_TAG_LIKE = re.compile(rb'"\$(?:[^"\\]|\\.)*":', re.DOTALL)
+
+
+def encode_body(value: object, *, ordered: bool = True) -> bytes:
+    """A Python value as canonical JSON with typed tags, UTF-8.
+
+    Args:
+        value: plain data, values of the types in `_tags`, and values of registered classes.
+        ordered: keep the order of dicts, which whoever is handed the value can see (it may go into a prompt); without
+            it keys are sorted as RFC 8785 asks, and equal values have equal bytes.
+
+    Raises:
+        UnserialisableValue: a value in it cannot be written; the error names its path.
+    """
+    if is_plain(value):
+        try:
+            data = dump(value, ordered=ordered)
+        except TypeError:  # an integer or a string that needs a tag
+            pass
+        else:
+            if not _needs_tags(data) and (ordered or not has_astral_key(data)):
+                return data
+    return _encode_tagged(value, ordered)
+
+
+def _needs_tags(data: bytes) -> bool:
+    return not is_normal(data) or (b'"$' in data and _TAG_LIKE.search(data) is not None)
+
+
+def _encode_tagged(value: object, ordered: bool) -> bytes:
+    try:
+        tagged = Tagger(ordered=ordered).tag(value)
+    except Refusal as refusal:
+        raise refusal.error() from refusal.__cause__
+    data = dump(tagged, ordered=ordered)
+    if ordered or not has_astral_key(data):
+        return data
+    return serialise(tagged, -2 * 64).encode()

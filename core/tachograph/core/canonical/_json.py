@@ -1,0 +1,18 @@
+"""JSON as values."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, Union
+
+JsonValue: TypeAlias = Union[None, bool, int, float, str, list["JsonValue"], dict[str, "JsonValue"]]
+"""What JSON can say."""
+
+DEPTH_MAX = 64
+"""Containers within each other; a payload deeper than this is a mistake or an attack. A level becomes at most three
+levels of JSON (`{"$dict": [[key, value]]}`), which stays below the 254 that orjson writes."""
+
+ITEMS_MAX = 4_000_000
+"""Values in one payload, shared ones counted each time: ends what a few shared lists within each other would blow up."""
+
+INTEGER_MAX = 2**53 - 1
+"""Largest integer that every reader of JSON keeps exactly (RFC 7493)."""

@@ -1,0 +1,138 @@
+"""JSON back into the Python values it was made from: the inverse of `_tags`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime as dt
+import re
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import cast
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from tachograph.core.canonical._codecs import codec_named
+from tachograph.core.canonical._json import JsonValue
+
+_ESCAPED = re.compile(r"(?:[ -\[\]-~]|\\(?:[\\nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}))*")
+_MOMENT = re.compile(r"([^\[;]+)(?:\[([^\];]+)\])?(;fold=1)?")
+
+MALFORMED = (TypeError, ValueError, KeyError, InvalidOperation, binascii.Error, OverflowError)
+"""What a reader raises on JSON that `_tags` did not write."""
+
+
+class UnknownTag(ValueError):
+    """A tag or codec that this release or process does not know."""
+
+
+def untag(value: JsonValue) -> object:
+    """The Python value that was written as this JSON.
+
+    Raises:
+        UnknownTag: it holds a tag or names a codec that is not known here.
+        ValueError, TypeError, KeyError, InvalidOperation, OverflowError: a tag's content is malformed.
+    """
+    if type(value) is dict:
+        for key in value:
+            if key[:1] == "$":
+                return _tagged(value)
+        return {key: _below(item) for key, item in value.items()}
+    return _items(value) if type(value) is list else value
+
+
+def _below(value: JsonValue) -> object:
+    return untag(value) if type(value) in (dict, list) else value
+
+
+def _items(values: JsonValue) -> list[object]:
+    if type(values) is not list:
+        raise TypeError("not an array")
+    return [_below(value) for value in values]
+
+
+def _tagged(value: dict[str, JsonValue]) -> object:
+    tag = next(iter(value))
+    reader = _READERS.get(tag)
+    if reader is None or len(value) != 1:
+        raise UnknownTag(f"the tag {next(key for key in value if key[:1] == '$')!r} is not known to this release")
+    return reader(value[tag])
+
+
+def _string(value: JsonValue) -> str:
+    if type(value) is not str:
+        raise TypeError("not a string")
+    return value
+
+
+def _integer(value: JsonValue) -> int:
+    text = _string(value)
+    return int(text, 16) if "0x" in text[:3] else int(text)
+
+
+def _text(value: JsonValue) -> str:
+    text = _string(value)
+    if not _ESCAPED.fullmatch(text):
+        raise ValueError("not an escaped string")
+    return text.encode("ascii").decode("unicode_escape")
+
+
+def _bytes(value: JsonValue) -> bytes:
+    return base64.b64decode(_string(value), validate=True)
+
+
+def _moment(value: JsonValue) -> tuple[str, ZoneInfo | None, int]:
+    match = _MOMENT.fullmatch(_string(value))
+    if match is None:
+        raise ValueError("not a time")
+    text, zone, fold = match.groups()
+    return text, ZoneInfo(zone) if zone else None, 1 if fold else 0
+
+
+def _datetime(value: JsonValue) -> dt.datetime:
+    text, zone, fold = _moment(value)
+    read = dt.datetime.fromisoformat(text)
+    return read.replace(tzinfo=zone or read.tzinfo, fold=fold)
+
+
+def _time(value: JsonValue) -> dt.time:
+    text, zone, fold = _moment(value)
+    read = dt.time.fromisoformat(text)
+    return read.replace(tzinfo=zone or read.tzinfo, fold=fold)
+
+
+def _timedelta(value: JsonValue) -> dt.timedelta:
+    days, seconds, microseconds = cast("list[int]", _items(value))
+    return dt.timedelta(days, seconds, microseconds)
+
+
+def _dict(value: JsonValue) -> dict[object, object]:
+    return {untag(key): _below(item) for key, item in cast("list[list[JsonValue]]", value)}
+
+
+def _object(value: JsonValue) -> object:
+    name, plain = cast("list[JsonValue]", value)
+    codec = codec_named(_string(name))
+    if codec is None:
+        raise UnknownTag(f"no codec {name!r} is registered in this process")
+    return codec.from_plain(_below(plain))
+
+
+_READERS: dict[str, Callable[[JsonValue], object]] = {
+    "$tuple": lambda value: tuple(_items(value)),
+    "$set": lambda value: set(_items(value)),
+    "$frozenset": lambda value: frozenset(_items(value)),
+    "$bytes": _bytes,
+    "$bytearray": lambda value: bytearray(_bytes(value)),
+    "$float": lambda value: float(_string(value)),
+    "$int": _integer,
+    "$decimal": lambda value: Decimal(_string(value)),
+    "$uuid": lambda value: UUID(_string(value)),
+    "$datetime": _datetime,
+    "$date": lambda value: dt.date.fromisoformat(_string(value)),
+    "$time": _time,
+    "$timedelta": _timedelta,
+    "$str": _text,
+    "$dict": _dict,
+    "$object": _object,
+}
