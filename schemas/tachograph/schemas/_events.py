@@ -324,9 +324,9 @@ class CallFinished:
     """`seq` of the CallStarted."""
     outcome: CallOutcome
     yields: int
-    """How often the call gave way to the event loop without waiting; -1: it waited for something."""
+    """Loop turns it took without the loop running dry; -1: it waited; less: it was cancelled (`core.boundary`)."""
     gap: int
-    """Loop turns since the process's previous delivery that had waited, at most GAP_MAX."""
+    """Loop turns since the process's previous delivery that had waited; GAP_MAX where the loop ran dry between."""
     chunks: int
     unrecorded: str | None
     """Why the result could not be recorded, where it could not."""
@@ -456,8 +456,8 @@ Event = (
 )
 """Any event."""
 
-GAP_MAX = 4
-"""A delivery this many loop turns or more after the one before it counts as apart."""
+GAP_MAX = 65_536
+"""A delivery this many loop turns or more after the one before it, or after the loop ran dry, counts as apart."""
 
 ROOT_AGENT_ID = "run"
 """The agent whose stream holds RunStarted and RunFinished."""

@@ -6,7 +6,7 @@ recorder writes or a replayer reads; each call is a `Passage` through it. Reques
 
 from tachograph.core.boundary._agent import Agent
 from tachograph.core.boundary._context import current_agent, entered, left
-from tachograph.core.boundary._delivery import WAITED, Counted, TurnCounter
+from tachograph.core.boundary._delivery import CANCELLED, CANCELLED_WAITED, WAITED, Counted, TurnCounter
 from tachograph.core.boundary._door import Door
 from tachograph.core.boundary._failure import outcome_of_error, outcome_of_value, status_of_error
 from tachograph.core.boundary._opening import Opening, ending
@@ -28,6 +28,8 @@ from tachograph.core.boundary._values import (
 )
 
 __all__ = [
+    "CANCELLED",
+    "CANCELLED_WAITED",
     "IMMEDIATE",
     "WAITED",
     "Agent",

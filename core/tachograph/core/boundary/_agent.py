@@ -151,8 +151,9 @@ class Agent(Door):
         passage = self._tape.begin(request)
         if not passage.live:
             return unwrap(await passage.serve_async())
+        start = self._tape.turns.mark()
         await passage.leave_async()
-        return (await self._execute(passage, request, function, args, kwargs)).value
+        return (await self._execute(passage, request, function, args, kwargs, start)).value
 
     async def _execute(
         self,
@@ -161,19 +162,20 @@ class Agent(Door):
         function: Callable[..., object],
         args: tuple[object, ...],
         kwargs: dict[str, object],
+        start: int,
     ) -> Outcome:
-        yields = 0
+        turns = self._tape.turns
+        counted = Counted(_executed(function, args, kwargs), turns, start)
         try:
-            value = function(*args, **kwargs)
-            if inspect.isawaitable(value):
-                counted = Counted(cast("Awaitable[object]", value))
-                try:
-                    value = await counted
-                finally:
-                    yields = counted.yields
+            value = await counted
         except BaseException as error:
-            passage.finish(outcome_of_error(request, error), self._tape.turns.delivery(yields))
+            passage.finish(outcome_of_error(request, error), turns.delivery(counted.yields))
             raise
         outcome = described(request.kind, outcome_of_value(value))
-        passage.finish(outcome, self._tape.turns.delivery(yields))
+        passage.finish(outcome, turns.delivery(counted.yields))
         return outcome
+
+
+async def _executed(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+    value = function(*args, **kwargs)
+    return await cast("Awaitable[object]", value) if inspect.isawaitable(value) else value

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from typing import cast
 
-from tachograph.core.boundary._delivery import WAITED, Counted, TurnCounter
+from tachograph.core.boundary._delivery import Counted, TurnCounter
 from tachograph.core.boundary._door import unwrap
 from tachograph.core.boundary._failure import outcome_of_error
 from tachograph.core.boundary._tape import Passage
@@ -21,30 +21,32 @@ async def live_chunks(
     passage: Passage, request: Request, turns: TurnCounter, function: Callable[[], object]
 ) -> AsyncGenerator[object, None]:
     """Run a streaming call and record each piece before control logic sees it."""
+    start: int | None = turns.mark()
+    opened: Counted[object] = Counted(_opened(function), turns)
+    step: Counted[object] | None = opened
     try:
-        source = function()
-        opening = 0
-        if inspect.isawaitable(source):
-            opened = Counted(source)
-            source = await opened
-            opening = opened.yields
-        pieces = aiter(cast("AsyncIterable[object]", source))
+        pieces = aiter(cast("AsyncIterable[object]", await opened))
         while True:
-            step = Counted(anext(pieces))
+            step = Counted(anext(pieces), turns, start)
             try:
                 piece = await step
             except StopAsyncIteration:
-                passage.finish(Outcome(CallOutcome.OK), turns.delivery(_together(opening, step.yields)))
+                passage.finish(Outcome(CallOutcome.OK), turns.delivery(step.yields))
                 return
-            passage.chunk(piece, turns.delivery(_together(opening, step.yields)))
-            opening = 0
+            passage.chunk(piece, turns.delivery(step.yields))
+            start, step = None, None
             yield piece
     except GeneratorExit:
         passage.finish(_STOPPED, IMMEDIATE)
         raise
     except BaseException as error:
-        passage.finish(outcome_of_error(request, error), IMMEDIATE)
+        passage.finish(outcome_of_error(request, error), turns.delivery(step.yields if step else 0))
         raise
+
+
+async def _opened(function: Callable[[], object]) -> object:
+    source = function()
+    return await source if inspect.isawaitable(source) else source
 
 
 async def served_chunks(passage: Passage) -> AsyncGenerator[object, None]:
@@ -57,7 +59,3 @@ async def served_chunks(passage: Passage) -> AsyncGenerator[object, None]:
         raise
     unwrap(await passage.serve_async())
 
-
-def _together(first: int, second: int) -> int:
-    """The yields of two awaits in a row."""
-    return WAITED if WAITED in (first, second) else first + second

@@ -52,9 +52,9 @@ class Delivery:
     """How a result reached control logic on an event loop; a replay delivers it the same way."""
 
     yields: int = 0
-    """How often the call gave way to the loop without waiting; -1: it waited for something."""
+    """Loop turns it took without the loop running dry; `WAITED`, or `CANCELLED` and less, where that says nothing."""
     gap: int = 0
-    """Loop turns since the process's previous delivery that had waited, at most GAP_MAX."""
+    """Loop turns since the process's previous delivery that had waited; GAP_MAX where the loop ran dry between."""
 
 
 @dataclass(frozen=True, slots=True)
