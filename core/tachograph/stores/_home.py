@@ -125,7 +125,11 @@ class Home:
 def _create(path: Path) -> None:
     """Everything first, `format.json` last: a home is one as soon as that is there."""
     path.mkdir(parents=True, exist_ok=True)
-    foreign = [entry for entry in sorted(os.listdir(path)) if not entry.startswith(".") and entry not in _DIRECTORIES]
+    foreign = [
+        entry
+        for entry in sorted(child.name for child in path.iterdir())
+        if entry not in _DIRECTORIES and not entry.startswith(".")
+    ]
     if foreign and not (path / FORMAT).exists():
         raise InvalidSetting("home", str(path), f"the directory holds other things ({foreign[0]!r}); name an empty one")
     for name in _DIRECTORIES:

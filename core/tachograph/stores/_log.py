@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import heapq
-import threading
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from tachograph.core.errors import CorruptFrame, UnknownRun
 from tachograph.core.ports import Stored
 from tachograph.stores._address import address_of
 from tachograph.stores._frame import HEADER_BYTES
-from tachograph.stores._index import Grouping, LogIndex, Mark, Range
+from tachograph.stores._index import Range, RunIndex, ScanningIndex
 from tachograph.stores._scan import Ending, FrameScan
 from tachograph.stores._segments import Spool, SpoolState, list_spools, read_header, read_segment, segment_size
 from tachograph.stores._spool import segment_name
@@ -32,16 +33,19 @@ class TornTail:
 
 
 class LocalLog:
-    """Reads every spool below a directory: closed, open, and left behind by a crash. Never writes.
+    """Reads every spool below a directory: closed, open, and left behind by a crash. Never writes there.
 
     A torn tail is cut at the last whole frame when it is read and listed by `torn_tails`. Readers and writers need not
     know of each other. Safe for several threads.
+
+    Args:
+        directory: where spools lie.
+        index: tells where a run lies; by default the directory is scanned.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, index: RunIndex | None = None) -> None:
         self.path = directory
-        self._index = LogIndex()
-        self._lock = threading.Lock()
+        self._index: RunIndex = ScanningIndex(directory) if index is None else index
 
     def spools(self) -> list[Spool]:
         """The spools, oldest first."""
@@ -49,7 +53,7 @@ class LocalLog:
 
     def run_ids(self) -> Sequence[str]:
         """The runs, oldest first."""
-        return list(self._refreshed().ranges)
+        return self._index.run_ids()
 
     def read_run(self, run_id: str) -> Iterator[Stored]:
         """A run's events in causal order: ascending by hybrid logical clock, every stream's in order of `seq`.
@@ -58,25 +62,20 @@ class LocalLog:
             UnknownRun: there is no such run.
             CorruptFrame: the bytes are not what was written.
         """
-        ranges = self._ranges(run_id)
-        by_spool: dict[str, list[Range]] = {}
-        for found in ranges:
-            by_spool.setdefault(found.spool, []).append(found)
+        ranges = self._index.ranges(run_id)
+        if not ranges:
+            raise UnknownRun(run_id, str(self.path), self._nearest(run_id))
+        by_spool = [list(group) for _, group in itertools.groupby(ranges, key=lambda found: found.spool)]
         if len(by_spool) == 1:
             return self._read(ranges)
-        streams = [self._read(group) for group in by_spool.values()]
-        return heapq.merge(*streams, key=lambda stored: address_of(stored.payload).hlc)
+        return heapq.merge(*map(self._read, by_spool), key=lambda stored: address_of(stored.payload).hlc)
 
     def torn_tails(self) -> list[TornTail]:
         """What crashes left unfinished."""
         return [tail for spool in self.spools() if (tail := self._torn_tail(spool)) is not None]
 
-    def _ranges(self, run_id: str) -> list[Range]:
-        known = self._refreshed().ranges
-        if run_id not in known:
-            raise UnknownRun(run_id, str(self.path), _nearest(run_id, known))
-        with self._lock:
-            return list(known[run_id])
+    def _nearest(self, run_id: str) -> tuple[str, ...]:
+        return tuple(difflib.get_close_matches(run_id, self._index.run_ids(), n=3))
 
     def _read(self, ranges: Sequence[Range]) -> Iterator[Stored]:
         for found in ranges:
@@ -87,40 +86,6 @@ class LocalLog:
                 yield Stored(payload, name, offset)
             if scan.position != found.end:
                 raise CorruptFrame(str(self.path / name), scan.position, scan.reason or "bytes are missing")
-
-    def _refreshed(self) -> LogIndex:
-        with self._lock:
-            for spool in self.spools():
-                for number in spool.numbers:
-                    self._refresh_segment(spool, number)
-            return self._index
-
-    def _refresh_segment(self, spool: Spool, number: int) -> None:
-        path = spool.path / segment_name(number)
-        mark = self._index.marks.get((spool.name, number))
-        if mark is None:
-            header = read_header(path, spool.name, number)
-            if header is None:
-                return
-            mark = Mark(HEADER_BYTES, header.crc, sealed=False)
-        size = segment_size(path)
-        if not mark.sealed and size > mark.position:
-            data = read_segment(path, mark.position, size - mark.position)
-            mark = self._take_in(spool, number, FrameScan(data, mark.position, mark.crc))
-        self._index.marks[spool.name, number] = mark
-
-    def _take_in(self, spool: Spool, number: int, scan: FrameScan) -> Mark:
-        grouping = Grouping(spool.name, number)
-        crc = scan.crc
-        for offset, payload in scan:
-            grouping.add(payload, offset, crc)
-            crc = scan.crc
-        grouping.close(scan.position if scan.seal is None else scan.seal_offset)
-        for run_id, found in grouping.ranges:
-            self._index.add(run_id, found)
-        if scan.ending is Ending.DAMAGED:
-            raise CorruptFrame(str(spool.path / segment_name(number)), scan.position, scan.reason)
-        return Mark(scan.position, scan.crc, scan.ending is Ending.SEALED)
 
     def _torn_tail(self, spool: Spool) -> TornTail | None:
         if spool.state is not SpoolState.ABANDONED or not spool.numbers:
@@ -137,9 +102,3 @@ class LocalLog:
         if scan.ending is not Ending.TORN:
             return None
         return TornTail(name, scan.position, len(data) - scan.position, scan.reason)
-
-
-def _nearest(run_id: str, known: dict[str, list[Range]]) -> tuple[str, ...]:
-    import difflib
-
-    return tuple(difflib.get_close_matches(run_id, list(known), n=3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from tachograph.core.errors import StoreUnavailable
 from tachograph.stores._files import reason_of, sync_directory, sync_file, write_temporary
+from tachograph.stores._forks import close_in_children
 
 KEY_BYTES = 32
 _REMEMBERED_MAX = 65_536
@@ -28,9 +30,11 @@ class DirectoryObjects:
     def __init__(self, directory: Path, *, durable: bool = False) -> None:
         self.path = directory
         self._durable = durable
+        self._suspect: set[bytes] = set()
         self._lock = threading.Lock()
         self._stored: set[bytes] = set()
         self._pending: dict[bytes, Path] = {}
+        close_in_children(self)
 
     def put(self, key: bytes, data: bytes) -> None:
         """Store what may be there already.
@@ -40,9 +44,9 @@ class DirectoryObjects:
         """
         if key in self._stored:
             return
-        path = self._path_of(key)
+        path = self.path_of(key)
         try:
-            if _read(path) != data:
+            if key in self._suspect or _read(path) != data:
                 _write(path, data)
         except OSError as error:
             raise StoreUnavailable(str(path), reason_of(error)) from error
@@ -61,7 +65,7 @@ class DirectoryObjects:
         Raises:
             StoreUnavailable: it is there and cannot be read.
         """
-        path = self._path_of(key)
+        path = self.path_of(key)
         try:
             return _read(path)
         except OSError as error:
@@ -72,7 +76,7 @@ class DirectoryObjects:
         try:
             shards = sorted(entry.name for entry in os.scandir(self.path) if _is_hex(entry.name, 1))
             for shard in shards:
-                names = sorted(os.listdir(self.path / shard))
+                names = sorted(entry.name for entry in os.scandir(self.path / shard))
                 yield from (bytes.fromhex(shard + name) for name in names if _is_hex(name, KEY_BYTES - 1))
         except OSError as error:
             raise StoreUnavailable(str(self.path), reason_of(error)) from error
@@ -84,7 +88,8 @@ class DirectoryObjects:
             StoreUnavailable: it may not be durable.
         """
         with self._lock:
-            pending, self._pending = self._pending, {}
+            pending = self._pending
+            self._pending = {}
         if not pending:
             return
         try:
@@ -95,15 +100,23 @@ class DirectoryObjects:
             sync_directory(self.path)
         except OSError as error:
             with self._lock:
-                # After a failed sync nothing is known of the bytes: they are written anew when they are put again.
+                # After a failed sync the kernel may show bytes that the disk does not have: written anew at the next put.
                 self._stored.difference_update(pending)
+                self._suspect.update(pending)
             raise StoreUnavailable(str(self.path), reason_of(error)) from error
 
-    def path_of(self, key: bytes) -> Path:
-        """Where an object lies, or would."""
-        return self._path_of(key)
+    def abandon(self) -> None:
+        """Forget what was put; a forked child begins so, its parent's lock may be held."""
+        self._lock = threading.Lock()
+        self._stored = set()
+        self._pending = {}
 
-    def _path_of(self, key: bytes) -> Path:
+    def path_of(self, key: bytes) -> Path:
+        """Where an object lies, or would.
+
+        Raises:
+            StoreUnavailable: it is no key.
+        """
         if len(key) != KEY_BYTES:
             raise StoreUnavailable(str(self.path), f"a key has {KEY_BYTES} bytes, this one has {len(key)}: {key!r}")
         name = key.hex()
@@ -121,12 +134,16 @@ def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(exist_ok=True)
     temporary = write_temporary(path, data, durable=False)
     try:
-        if temporary.read_bytes() != data:
-            raise OSError(5, "what was read back is not what was written")
+        _check(temporary, data)
         temporary.rename(path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _check(path: Path, data: bytes) -> None:
+    if path.read_bytes() != data:
+        raise OSError(errno.EIO, "what was read back is not what was written")
 
 
 def _is_hex(name: str, size: int) -> bool:

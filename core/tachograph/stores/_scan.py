@@ -22,11 +22,11 @@ class Ending(StrEnum):
     TORN = "TORN"
     """The bytes end within a frame, or in zeros."""
     DAMAGED = "DAMAGED"
-    """A whole frame whose bytes are not what was written."""
+    """Bytes that are not what was written."""
 
 
 class FrameScan:
-    """Iterates over `(offset, payload)` of the whole frames; then `position`, `crc` and `ending` say where it stopped.
+    """Iterates over `(offset, payload)` of the whole frames; then it says where and why it stopped.
 
     Args:
         data: bytes of the segment from `start` on.
@@ -40,6 +40,7 @@ class FrameScan:
         self._data = data
         self._start = start
         self.crc = crc
+        """Of the last whole frame."""
         self.position = start
         """Offset behind the last whole frame."""
         self.ending = Ending.WHOLE
@@ -48,9 +49,14 @@ class FrameScan:
         self.seal: Seal | None = None
         self.seal_offset = 0
 
+    @property
+    def end(self) -> int:
+        """Offset behind the last event: before the seal, where there is one."""
+        return self.position if self.seal is None else self.seal_offset
+
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         data, start, size = self._data, self._start, len(self._data)
-        at, crc = 0, self.crc
+        at, crc = self.position - start, self.crc
         while size - at >= FRAME_HEAD_BYTES:
             length, stored = _unpack(data, at)
             end = at + FRAME_HEAD_BYTES + length
@@ -62,11 +68,41 @@ class FrameScan:
             self.position, self.crc = start + end, stored
             if length == SEAL_BYTES and is_seal(payload):
                 self.seal, self.seal_offset = unpack_seal(payload), start + at
-                at, crc = end, stored
+                at = end
                 break
             yield start + at, payload
             at, crc = end, stored
         self._end(at)
+
+    def skip(self) -> bytes | None:
+        """Step over a damaged frame whose length still holds; its payload, or None where nothing can be stepped over."""
+        at = self.position - self._start
+        if self.ending is not Ending.DAMAGED or self.seal is not None or self._length(at) is None:
+            return None
+        length, stored = _unpack(self._data, at)
+        payload = self._data[at + FRAME_HEAD_BYTES : at + FRAME_HEAD_BYTES + length]
+        computed = crc32c(payload, self.crc)
+        self.position += FRAME_HEAD_BYTES + length
+        # Where the checksum itself was damaged, the next frame still continues the one that was computed.
+        self.crc = computed if self._continues(computed) and not self._continues(stored) else stored
+        self.ending, self.reason = Ending.WHOLE, ""
+        return payload
+
+    def _length(self, at: int) -> int | None:
+        """The length of the frame there, None where it cannot be one."""
+        if len(self._data) - at < FRAME_HEAD_BYTES:
+            return None
+        length, _ = _unpack(self._data, at)
+        fits = 0 < length <= PAYLOAD_BYTES_MAX and at + FRAME_HEAD_BYTES + length <= len(self._data)
+        return length if fits else None
+
+    def _continues(self, crc: int) -> bool:
+        at = self.position - self._start
+        length = self._length(at)
+        if length is None:
+            return False
+        begin = at + FRAME_HEAD_BYTES
+        return bool(crc32c(self._data[begin : begin + length], crc) == _unpack(self._data, at)[1])
 
     def _end(self, at: int) -> None:
         rest = len(self._data) - at
@@ -86,7 +122,7 @@ def _what_is_wrong(data: bytes, at: int) -> tuple[Ending, str]:
     if length == 0 and not data[at:].strip(b"\0"):
         return Ending.TORN, f"the last {rest} bytes are zeros"
     if length == 0 or length > PAYLOAD_BYTES_MAX:
-        return Ending.DAMAGED, f"a frame says it is {length} bytes long"
+        return Ending.DAMAGED, f"a frame says that its length is {length} bytes"
     if at + FRAME_HEAD_BYTES + length > len(data):
         return Ending.TORN, f"the last frame has {rest - FRAME_HEAD_BYTES} of its {length} bytes"
     return Ending.DAMAGED, "the frame's checksum does not match its bytes"

@@ -64,11 +64,8 @@ def look_at(directory: Path, name: str) -> Spool:
     alive = is_locked(path / LOCK_NAME)
     closing = read_closing(path)
     numbers = tuple(sorted(_numbers(path)))
-    if alive:
-        state = SpoolState.OPEN
-    else:
-        state = SpoolState.ABANDONED if closing is None else SpoolState.CLOSED
-    return Spool(name, path, state, closing, numbers)
+    dead = SpoolState.ABANDONED if closing is None else SpoolState.CLOSED
+    return Spool(name, path, SpoolState.OPEN if alive else dead, closing, numbers)
 
 
 def read_closing(spool: Path) -> Closing | None:
