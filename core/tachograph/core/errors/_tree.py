@@ -16,6 +16,7 @@
     ├── WorldError                  the world outside failed
     │   ├── SpoolUnwritable         the local log cannot be written: disk full, I/O error
     │   ├── StoreUnavailable        an object store or catalogue does not answer
+    │   ├── PluginDisabled          a plug-in that the harness cannot do without is broken
     │   └── EvidenceBroken          what was stored cannot be read back
     │       ├── CorruptFrame
     │       ├── CorruptPayload      bytes that are no event
@@ -184,6 +185,17 @@ class StoreUnavailable(WorldError):
         self.store = store
         self.reason = reason
         super().__init__(f"the store {store!r} is not available: {reason}.")
+
+
+class PluginDisabled(WorldError):
+    """A plug-in that the harness cannot do without is broken."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(
+            f"the plug-in {name!r} is disabled: {reason}. Mend it, or name another one under ports in the assembly."
+        )
 
 
 class CorruptFrame(EvidenceBroken):
