@@ -1,0 +1,1 @@
+"""What the rows are measured against; each module one peer or one floor."""
