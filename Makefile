@@ -9,7 +9,7 @@ JOBS ?= 2
 DEMO_HOME ?= .tacho
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format bench nightly wheel clean
+.PHONY: help install demo test lint format names bench nightly wheel clean
 
 help: ## Show the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ lint: $(STAMP) ## ruff, mypy and pyright strict, import contracts
 format: $(STAMP) ## Put the code into its form
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
+
+names: $(STAMP) ## Pin the public names as they are now
+	$(BIN)/python tests/house.py
 
 bench: $(STAMP) ## Measure against the baselines and print the table
 	$(BIN)/python -m bench
