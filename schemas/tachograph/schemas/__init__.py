@@ -4,6 +4,7 @@ from tachograph.schemas._codec import (
     CONTENT_OFFSET,
     HASH,
     decode,
+    decode_foreign,
     decode_meta,
     encode_record,
     fields_of,
@@ -67,9 +68,11 @@ from tachograph.schemas._events import (
     ToolRequest,
     Usage,
 )
+from tachograph.schemas._limits import DEFAULT_LIMITS, Limits
 
 __all__ = [
     "CONTENT_OFFSET",
+    "DEFAULT_LIMITS",
     "GAP_MAX",
     "HASH",
     "ROOT_AGENT_ID",
@@ -101,6 +104,7 @@ __all__ = [
     "Fidelity",
     "InternalError",
     "LimitExceeded",
+    "Limits",
     "MessageReceived",
     "MessageSent",
     "ModelRequest",
@@ -123,6 +127,7 @@ __all__ = [
     "Usage",
     "WorldError",
     "decode",
+    "decode_foreign",
     "decode_meta",
     "encode_record",
     "fields_of",
