@@ -4,9 +4,21 @@
 them, `DirectoryObjects` keeps bodies under their digests. What is derived from the log can be rebuilt from it.
 """
 
+from tachograph.stores._catalogue import SqliteCatalogue
 from tachograph.stores._home import Home
 from tachograph.stores._log import LocalLog, TornTail
 from tachograph.stores._objects import DirectoryObjects
+from tachograph.stores._rows import EffectRow, RunRow, RunStatus
 from tachograph.stores._spool import SpoolWriter
 
-__all__ = ["DirectoryObjects", "Home", "LocalLog", "SpoolWriter", "TornTail"]
+__all__ = [
+    "DirectoryObjects",
+    "EffectRow",
+    "Home",
+    "LocalLog",
+    "RunRow",
+    "RunStatus",
+    "SpoolWriter",
+    "SqliteCatalogue",
+    "TornTail",
+]

@@ -12,7 +12,9 @@ import orjson
 
 from tachograph.core.canonical import Digester, read_body
 from tachograph.core.errors import CallerError, InvalidSetting, StoreUnavailable
+from tachograph.core.ports import PastEffects
 from tachograph.schemas import Body
+from tachograph.stores._catalogue import SqliteCatalogue
 from tachograph.stores._files import create_once, reason_of, sync_directory
 from tachograph.stores._keys import ensure_key, read_key
 from tachograph.stores._log import LocalLog
@@ -41,17 +43,24 @@ class Home:
     path: Final[Path]
     """The directory."""
     log: Final[LocalLog]
+    catalogue: Final[SqliteCatalogue]
     objects: Final[DirectoryObjects]
     digester: Final[Digester]
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.log = LocalLog(path / "log")
+        self.catalogue = SqliteCatalogue(path / "catalogue.db", path / "log")
+        self.log = LocalLog(path / "log", self.catalogue)
         self.objects = DirectoryObjects(path / "objects")
         self.digester = Digester(read_key(path / "keys" / "digest.key"))
         self._claims = path / "incarnations"
         self._claims_lock = threading.Lock()
         self._claimed = False
+
+    @property
+    def past_effects(self) -> PastEffects:
+        """Effects of earlier runs and of other processes."""
+        return self.catalogue
 
     @classmethod
     def open(cls, path: Path | str, *, create: bool = False) -> Home:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -45,14 +46,14 @@ class Spool:
     """Numbers of the segments, ascending; a gap is damage."""
 
 
-def list_spools(directory: Path) -> list[Spool]:
-    """The spools of a log, oldest first.
+def list_spools(directory: Path, skip: Container[str] = ()) -> list[Spool]:
+    """The spools of a log, oldest first, but for those to skip.
 
     Raises:
         StoreUnavailable: the directory cannot be read.
     """
     try:
-        names = sorted(entry.name for entry in os.scandir(directory) if _is_spool(entry))
+        names = sorted(entry.name for entry in os.scandir(directory) if _is_spool(entry) and entry.name not in skip)
         return [look_at(directory, name) for name in names]
     except OSError as error:
         raise StoreUnavailable(str(directory), reason_of(error)) from error

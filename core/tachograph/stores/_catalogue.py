@@ -1,0 +1,91 @@
+"""The catalogue: what can be told of runs and effects, derived from the log and made anew from it at will."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from tachograph.core.errors import UnknownEffect
+from tachograph.core.ports import PastEffect
+from tachograph.schemas import EffectState
+from tachograph.stores._catalogue_index import CatalogueIndex
+from tachograph.stores._database import Database
+from tachograph.stores._index import Range
+from tachograph.stores._rows import EffectRow
+
+_EFFECT = "SELECT effect_id, run_id, agent_id, tenant, name, idempotency_key, state, at_us, reason, by FROM effects"
+
+
+class SqliteCatalogue:
+    """A `RunIndex` and `PastEffects` over a log. Every question first brings the catalogue up to date.
+
+    Safe for several threads and processes.
+
+    Args:
+        path: of the database; made when it is first needed.
+        log_directory: where spools lie.
+    """
+
+    def __init__(self, path: Path, log_directory: Path) -> None:
+        self._database = Database(path)
+        self._index = CatalogueIndex(log_directory, self._database)
+
+    def refresh(self) -> None:
+        """Bring the catalogue up to date with the log.
+
+        Raises:
+            StoreUnavailable: log or catalogue cannot be read.
+        """
+        self._index.refresh()
+
+    def run_ids(self) -> Sequence[str]:
+        """The runs, oldest first."""
+        self.refresh()
+        return [str(run_id) for (run_id,) in self._database.rows("SELECT run_id FROM runs ORDER BY first_hlc, run_id")]
+
+    def ranges(self, run_id: str) -> Sequence[Range]:
+        """Where a run lies; empty where it is not known."""
+        self.refresh()
+        query = "SELECT spool, number, start, end, crc FROM ranges WHERE run_id = ? ORDER BY spool, number, start"
+        return [
+            Range(*row) for row in cast("list[tuple[str, int, int, int, int]]", self._database.rows(query, (run_id,)))
+        ]
+
+    def effects(self, run_id: str | None = None) -> Sequence[EffectRow]:
+        """The effects of a run, or all; in the order in which they last moved."""
+        self.refresh()
+        where = "" if run_id is None else " WHERE run_id = ?"
+        rows = self._database.rows(f"{_EFFECT}{where} ORDER BY hlc, effect_id", () if run_id is None else (run_id,))
+        return [_effect_row(row) for row in rows]
+
+    def effect(self, effect_id: str) -> EffectRow:
+        """One effect.
+
+        Raises:
+            UnknownEffect: there is none.
+        """
+        self.refresh()
+        for row in self._database.rows(f"{_EFFECT} WHERE effect_id = ?", (effect_id,)):
+            return _effect_row(row)
+        raise UnknownEffect(effect_id, "there is none in this home")
+
+    def find(self, tenant: str, name: str, idempotency_key: str) -> PastEffect | None:
+        """The effect under this key that counts: the latest that is not FAILED."""
+        self.refresh()
+        query = f"{_EFFECT} WHERE tenant = ? AND name = ? AND idempotency_key = ? AND state <> 'FAILED' ORDER BY hlc DESC LIMIT 1"
+        for row in self._database.rows(query, (tenant, name, idempotency_key)):
+            found = _effect_row(row)
+            return PastEffect(found.effect_id, tenant, name, idempotency_key, found.state)
+        return None
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+
+def _effect_row(row: tuple[object, ...]) -> EffectRow:
+    effect_id, run_id, agent_id, tenant, name, key, state, at_us, reason, by = cast(
+        "tuple[str, str, str, str, str, str | None, str, int, str | None, str]", row
+    )
+    return EffectRow(effect_id, run_id, agent_id, tenant, name, key, EffectState(state), at_us, reason, by)

@@ -1,0 +1,148 @@
+"""Keeping the catalogue's index of the log up to date, segment by segment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from tachograph.core.causality import EventId
+from tachograph.core.errors import InvalidIdentifier
+from tachograph.schemas import EffectTransitioned, decode, prefix_of
+from tachograph.stores._database import Database, Row
+from tachograph.stores._index import Mark, Placed, Tail, read_tail
+from tachograph.stores._segments import Spool, SpoolState, list_spools, segment_size
+from tachograph.stores._spool import segment_name
+
+
+class CatalogueIndex:
+    """Reads what was appended to the log since the last time, by whichever process that was."""
+
+    def __init__(self, log_directory: Path, database: Database) -> None:
+        self._log_directory = log_directory
+        self._database = database
+
+    def refresh(self) -> None:
+        """Bring spools, segments, ranges, transitions and the list of runs up to date.
+
+        Raises:
+            StoreUnavailable: log or catalogue cannot be read.
+            CorruptFrame: a segment's header is damaged.
+        """
+        settled = {str(name) for (name,) in self._database.rows("SELECT spool FROM spools WHERE settled")}
+        for spool in list_spools(self._log_directory, skip=settled):
+            for number in spool.numbers:
+                if self._grew(spool, number):
+                    self._take_in(spool, number)
+            if spool.state is not SpoolState.OPEN:
+                self._settle(spool)
+
+    def _mark(self, spool: Spool, number: int) -> Mark | None:
+        query = "SELECT position, crc, sealed FROM segments WHERE spool = ? AND number = ?"
+        for position, crc, sealed in cast(
+            "list[tuple[int, int, int]]", self._database.rows(query, (spool.name, number))
+        ):
+            return Mark(position, crc, bool(sealed))
+        return None
+
+    def _grew(self, spool: Spool, number: int) -> bool:
+        mark = self._mark(spool, number)
+        return mark is None or (not mark.sealed and segment_size(spool.path / segment_name(number)) > mark.position)
+
+    def _take_in(self, spool: Spool, number: int) -> None:
+        database = self._database
+        with database.transaction():
+            tail = read_tail(spool, number, self._mark(spool, number), _transition_prefixes())
+            if tail is None:
+                return
+            database.change("INSERT OR IGNORE INTO spools VALUES (?, 0)", [(spool.name,)])
+            self._place(tail.placed)
+            database.change(_TRANSITION, [_transition(event, effect, spool) for event, effect in _events(tail)])
+            mark = tail.mark
+            row = (spool.name, number, mark.position, mark.crc, int(mark.sealed))
+            database.change("INSERT OR REPLACE INTO segments VALUES (?, ?, ?, ?, ?)", [row])
+
+    def _place(self, placed: Sequence[Placed]) -> None:
+        database = self._database
+        seen: dict[str, int] = {}
+        for found in placed:
+            seen[found.run_id] = min(found.hlc, seen.get(found.run_id, found.hlc))
+        database.change(_RUN_SEEN, list(seen.items()))
+        joined = 1 if placed and self._continues(placed[0]) else 0
+        rows = [(found.run_id, *found.range) for found in placed[joined:]]
+        database.change("INSERT OR REPLACE INTO ranges VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def _continues(self, found: Placed) -> bool:
+        """Join a range to the stored one that it continues; whether there was one."""
+        spool, number, start, end, _ = found.range
+        place = (found.run_id, spool, number, start)
+        before = "FROM ranges WHERE run_id = ? AND spool = ? AND number = ? AND end = ?"
+        rows = self._database.rows(f"SELECT start {before}", place)
+        self._database.change(
+            "UPDATE ranges SET end = ? WHERE run_id = ? AND spool = ? AND number = ? AND end = ?",
+            [(end, *place)] if rows else [],
+        )
+        return bool(rows)
+
+    def _settle(self, spool: Spool) -> None:
+        """Nothing more comes from this spool: what it left open stays open."""
+        with self._database.transaction():
+            self._database.change("INSERT OR REPLACE INTO spools VALUES (?, 1)", [(spool.name,)])
+            rows = [(spool.name, int(spool.state is SpoolState.ABANDONED), spool.name)]
+            self._database.change(_RUNS_SETTLED, rows)
+
+
+_RUN_SEEN = """
+INSERT INTO runs (run_id, first_hlc, stale) VALUES (?, ?, 1)
+ON CONFLICT (run_id) DO UPDATE SET stale = 1, first_hlc = min(first_hlc, excluded.first_hlc)
+"""
+
+_RUNS_SETTLED = """
+UPDATE runs SET stale = 1 WHERE run_id IN (SELECT run_id FROM ranges WHERE spool = ?) AND (
+    ? OR status IS NULL OR status <> 'FINISHED'
+    OR run_id IN (SELECT run_id FROM transitions WHERE spool = ? AND state IN ('PLANNED', 'EXECUTING'))
+)
+"""
+
+_TRANSITION = """
+INSERT INTO transitions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (effect_id) DO UPDATE SET
+    state = excluded.state, hlc = excluded.hlc, at_us = excluded.at_us, reason = excluded.reason, by = excluded.by,
+    spool = excluded.spool
+WHERE excluded.hlc > hlc
+"""
+
+
+@cache
+def _transition_prefixes() -> frozenset[bytes]:
+    return frozenset({prefix_of("EffectTransitioned")})
+
+
+def _events(tail: Tail) -> list[tuple[EffectTransitioned, EventId]]:
+    found: list[tuple[EffectTransitioned, EventId]] = []
+    for _, payload in tail.events:
+        event = decode(payload)
+        assert isinstance(event, EffectTransitioned)
+        try:
+            found.append((event, EventId.parse(event.effect_id)))
+        except InvalidIdentifier:
+            continue
+    return found
+
+
+def _transition(event: EffectTransitioned, effect: EventId, spool: Spool) -> Row:
+    return (
+        event.effect_id,
+        effect.run_id,
+        effect.agent_id,
+        event.meta.tenant,
+        event.name,
+        event.idempotency_key,
+        event.to_state.value,
+        event.meta.hlc,
+        event.meta.recorded_at_us,
+        event.reason,
+        event.by,
+        spool.name,
+    )

@@ -1,0 +1,177 @@
+"""The catalogue's SQLite file: the only place that knows sqlite3 and its exceptions."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tachograph.core.errors import StoreUnavailable
+from tachograph.stores._forks import close_in_children
+
+SCHEMA_VERSION = 1
+"""A catalogue of another version is emptied and filled from the log again."""
+
+BUSY_MS_MAX = 30_000
+"""A refresh of one 64 MiB segment takes a few seconds; others wait for it."""
+
+Value = str | int | bytes | None
+Row = tuple[Value, ...]
+
+_SCHEMA = """
+CREATE TABLE spools (
+    spool TEXT PRIMARY KEY, settled INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE segments (
+    spool TEXT NOT NULL, number INTEGER NOT NULL, position INTEGER NOT NULL, crc INTEGER NOT NULL, sealed INTEGER NOT NULL,
+    PRIMARY KEY (spool, number)
+) WITHOUT ROWID;
+CREATE TABLE ranges (
+    run_id TEXT NOT NULL, spool TEXT NOT NULL, number INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
+    crc INTEGER NOT NULL,
+    PRIMARY KEY (run_id, spool, number, start)
+) WITHOUT ROWID;
+CREATE INDEX ranges_of_spool ON ranges (spool);
+CREATE TABLE transitions (
+    effect_id TEXT PRIMARY KEY, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL,
+    idempotency_key TEXT, state TEXT NOT NULL, hlc INTEGER NOT NULL, at_us INTEGER NOT NULL, reason TEXT, by TEXT NOT NULL,
+    spool TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX transitions_of_key ON transitions (tenant, name, idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE INDEX transitions_of_run ON transitions (run_id);
+CREATE VIEW effects AS
+    SELECT effect_id, run_id, agent_id, tenant, name, idempotency_key,
+        CASE WHEN NOT settled THEN state WHEN state = 'EXECUTING' THEN 'UNKNOWN' WHEN state = 'PLANNED' THEN 'FAILED'
+        ELSE state END AS state, hlc, at_us, reason, by
+    FROM transitions JOIN spools USING (spool);
+CREATE TABLE runs (
+    run_id TEXT PRIMARY KEY, first_hlc INTEGER NOT NULL, stale INTEGER NOT NULL, status TEXT, folded BLOB
+) WITHOUT ROWID;
+CREATE INDEX stale_runs ON runs (stale) WHERE stale;
+"""
+
+_leaked: list[sqlite3.Connection] = []
+
+
+class Database:
+    """One connection for all threads of a process, opened when first used.
+
+    Args:
+        path: of the file; made if it is missing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        close_in_children(self)
+
+    def abandon(self) -> None:
+        """Let a forked child open its own connection; not even closing the parent's one is allowed to it."""
+        if self._connection is not None:
+            _leaked.append(self._connection)
+        self._connection = None
+        self._lock = threading.RLock()
+
+    def rows(self, query: str, values: Sequence[Value] = ()) -> list[Row]:
+        """What a query selects."""
+        with self._translated():
+            return self._open().execute(query, values).fetchall()
+
+    def change(self, statement: str, rows: Iterable[Sequence[Value]] = ((),)) -> None:
+        """Execute a statement once for each row of values, within `transaction`."""
+        with self._translated():
+            self._open().executemany(statement, rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All changes inside become visible together or not at all; one process at a time."""
+        with self._translated():
+            connection = self._open()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def empty(self) -> None:
+        """Forget everything, within `transaction`."""
+        for statement in _EMPTY:
+            self.change(statement)
+
+    def close(self) -> None:
+        """Close the connection; the next use opens another."""
+        with self._translated():
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        with self._lock:
+            try:
+                yield
+            except sqlite3.Error as error:
+                raise StoreUnavailable(
+                    str(self.path), f"{error}; it holds nothing of its own: `tacho rebuild` makes it anew from the log"
+                ) from error
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = _connect(self.path)
+        return self._connection
+
+
+_EMPTY = (
+    "DELETE FROM spools",
+    "DELETE FROM segments",
+    "DELETE FROM ranges",
+    "DELETE FROM transitions",
+    "DELETE FROM runs",
+)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_MS_MAX / 1000, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        _ensure_schema(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _ensure_schema(connection: sqlite3.Connection) -> None:
+    if _version(connection) == SCHEMA_VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _version(connection) != SCHEMA_VERSION:
+            _drop_all(connection)
+            for statement in _SCHEMA.strip().split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+def _drop_all(connection: sqlite3.Connection) -> None:
+    for kind in ("view", "table"):
+        names = connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type = ? AND name NOT LIKE 'sqlite_%'", (kind,)
+        )
+        for (name,) in names.fetchall():
+            connection.execute(f'DROP {kind} "{name}"')
