@@ -1,0 +1,115 @@
+"""A stream as a replay needs it: its steps, and beside each call what came back and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tachograph.core.replay._values import Step
+from tachograph.schemas import CallOutcome, ResponseDetails, Usage
+
+WAITED = -1
+"""`yields` of a delivery that waited for something."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedError:
+    """An exception that a replay raises again."""
+
+    type: str
+    """`module.qualified_name` of its class."""
+    bases: tuple[str, ...]
+    """The same of its base classes, nearest first."""
+    message: str
+    arguments: bytes | None
+    """The exception's `args`, as a body's bytes, when they could be recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One piece of a streamed result, and how it was delivered."""
+
+    data: bytes
+    yields: int
+    gap: int
+    seq: int
+    hlc: int
+    redacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """What came back from a recorded call."""
+
+    outcome: CallOutcome | None
+    """None: it never came back."""
+    result: bytes | None = None
+    """A body's bytes; for `receive` the message."""
+    error: RecordedError | None = None
+    pieces: tuple[Piece, ...] = ()
+    yields: int = 0
+    """How often it gave way to the loop without waiting; -1: it waited."""
+    gap: int = 0
+    """Loop turns since the process's previous delivery that had waited."""
+    seq: int = 0
+    """`seq` of the event that ended it; 0 where there is none."""
+    hlc: int = 0
+    """Of the event that ended it."""
+    unrecorded: str | None = None
+    """Why the result could not be recorded, where it could not."""
+    redacted: bool = False
+    """Control logic gets a token in place of a value somewhere in it."""
+    usage: Usage | None = None
+    details: ResponseDetails | None = None
+    receipt: bytes | None = None
+    message_id: str | None = None
+    """For `receive`: which message."""
+    from_agent_id: str | None = None
+    """For `receive`: who sent it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSteps:
+    """One stream, step by step."""
+
+    run_id: str
+    agent_id: str
+    incarnation: int
+    steps: tuple[Step, ...]
+    """In order of their first event; `steps[n].number == n + 1`."""
+    fixtures: tuple[Fixture | None, ...]
+    """Beside each step; None where nothing comes back."""
+    ended: bool = True
+    """Whether the stream has its last event; else the recording breaks off behind the last step."""
+    parent: tuple[str, int] | None = None
+    """(agent_id, incarnation) of the stream that opened this one."""
+    role: str = ""
+    last_seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A result, or a piece of one, that had waited: a replay releases it when its turn comes."""
+
+    agent_id: str
+    incarnation: int
+    number: int
+    """Of the step it belongs to."""
+    piece: int | None
+    """0-based index of the piece; None: the end of the call."""
+    gap: int
+    hlc: int
+    seq: int
+    induced: bool
+    """Control logic itself ended the wait (a cancellation): the replay's control logic will do so again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in the recorded order of a unit: a step begins, or a result arrives."""
+
+    hlc: int
+    agent_id: str
+    incarnation: int
+    number: int
+    arrival: Arrival | None = field(default=None)
+    """None: the step begins here."""

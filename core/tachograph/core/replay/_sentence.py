@@ -1,0 +1,93 @@
+"""A divergence in one sentence that says which side is the recording."""
+
+from __future__ import annotations
+
+from tachograph.core.replay._phrases import doing, doing_short, place, times
+from tachograph.core.replay._values import Divergence, DivergenceKind, FieldChange, Step, UnrecordedInput
+
+_SOURCES = {
+    "clock": "reads the clock",
+    "random": "draws randomness",
+    "id": "makes an id",
+    "network": "uses the network",
+    "file": "reads a file",
+    "process": "starts a process",
+}
+
+
+def sentence(divergence: Divergence) -> str:
+    """One sentence for a person."""
+    return f"{place(divergence.agent_id, divergence.step)} {_what(divergence)}."
+
+
+def read_sentence(read: UnrecordedInput) -> str:
+    """A read that bypassed the boundary, in words, without the full stop."""
+    what = _SOURCES[read.source]
+    return f"Agent {read.agent_id!r} {what} past the boundary with {read.what} at {read.file}:{read.line}"
+
+
+def _what(divergence: Divergence) -> str:
+    recorded, replayed = divergence.recorded, divergence.replayed
+    match divergence.kind:
+        case DivergenceKind.CALL_EXTRA:
+            return f"the replay {_doing(replayed)}, which the recording does not; the recording {_doing(recorded)}"
+        case DivergenceKind.CALL_MISSING:
+            return f"the recording {_doing(recorded)}; the replay leaves it out and {_doing(replayed)}"
+        case DivergenceKind.REORDERED:
+            return (
+                f"the recording first {_doing(recorded)}, the replay first {_doing(replayed)}; "
+                f"the steps are the same, their order is not"
+            )
+        case DivergenceKind.EXHAUSTED:
+            return _used_up(divergence)
+        case DivergenceKind.UNRECORDED_INPUT:
+            return f"the recording {_doing(recorded)}, the replay {_doing(replayed)}"
+        case _:
+            return _changed(divergence)
+
+
+def _used_up(divergence: Divergence) -> str:
+    asked, recorded = divergence.asked_count or 0, divergence.recorded_count or 0
+    return (
+        f"the replay {_doing(divergence.replayed)} {times(asked)}, the recording {times(recorded)}: "
+        f"the recorded answers are used up"
+    )
+
+
+def _changed(divergence: Divergence) -> str:
+    recorded, replayed = divergence.recorded, divergence.replayed
+    if recorded is None or replayed is None:
+        return f"the recording {_doing(recorded)}, the replay {_doing(replayed)}"
+    if recorded.version != replayed.version:
+        return (
+            f"the recording {doing_short(recorded)} in version {recorded.version!r}, "
+            f"the replay in version {replayed.version!r}"
+        )
+    if recorded.key == replayed.key:
+        return f"both {_plural(recorded)}, and the answer changed: {_fields(divergence.changes, 'is')}"
+    if not divergence.changes or recorded.kind == "end" or divergence.changes[0].path == "$":
+        return f"the recording {doing(recorded)}, the replay {doing(replayed)}"
+    return f"the recording {doing_short(recorded)} with {_fields(divergence.changes, '=')}"
+
+
+def _plural(step: Step) -> str:
+    verb, _, rest = doing(step).partition(" ")
+    return f"{verb.removesuffix('s')} {rest}".rstrip()
+
+
+def _fields(changes: tuple[FieldChange, ...], verb: str) -> str:
+    if not changes:
+        return "in a way that no field shows"
+    first = changes[0]
+    more = f" (and {len(changes) - 1} more field{'s' if len(changes) > 2 else ''})" if len(changes) > 1 else ""
+    if not first.recorded:
+        return f"no {first.path} in the recording, the replay has {first.path} {verb} {first.replayed}{more}"
+    if not first.replayed:
+        return f"{first.path} {verb} {first.recorded}, the replay has none{more}"
+    if verb == "is":
+        return f"{first.path} is {first.recorded} in the recording and {first.replayed} in the replay{more}"
+    return f"{first.path} = {first.recorded}, the replay with {first.replayed}{more}"
+
+
+def _doing(step: Step | None) -> str:
+    return doing(step) if step is not None else "does nothing more"

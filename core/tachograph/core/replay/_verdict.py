@@ -1,0 +1,176 @@
+"""From what the replays of a run's units showed to one verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tachograph.core.replay._sentence import read_sentence
+from tachograph.core.replay._values import (
+    Divergence,
+    DivergenceKind,
+    Level,
+    UnrecordedInput,
+    Verdict,
+    VerdictStatus,
+)
+
+_OF_STATE = frozenset({DivergenceKind.STATE_CHANGED, DivergenceKind.OUTCOME_CHANGED})
+"""Divergences after which control flow and content are still those of the recording."""
+
+_PROVABLE: Mapping[str, tuple[bool, bool, bool]] = {
+    "COMPLETE": (True, True, True),
+    "CONTROL_FLOW": (True, True, False),
+    "TRUNCATED": (True, False, False),
+    "TOOLS_ONLY": (True, False, False),
+    "SPANS_ONLY": (True, False, False),
+}
+"""Fidelity to whether control flow, state and content can be proved from such evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitResult:
+    """What the replay of one unit showed."""
+
+    divergences: tuple[Divergence, ...] = ()
+    """At most one of each stream, in the order in which they were found."""
+    steps_recorded: int = 0
+    steps_replayed: int = 0
+    agents: int = 0
+    driven: bool = True
+    """Whether its control logic was driven at all; if not, `missing` says why."""
+    served: Mapping[str, int] = field(default_factory=dict)
+    """Calls answered from the recording, by kind."""
+    live: Mapping[str, int] = field(default_factory=dict)
+    """Calls that left, by kind."""
+    blocked: tuple[UnrecordedInput, ...] = ()
+    """Reads of the outside that bypassed the boundary."""
+    taints: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def verdict(
+    units: Sequence[UnitResult],
+    *,
+    fidelity: str = "COMPLETE",
+    missing: Iterable[str] = (),
+    taints: Iterable[str] = (),
+    recorded_code: str | None = None,
+    replayed_code: str | None = None,
+) -> Verdict:
+    """The verdict on a run.
+
+    A divergence counts even where other evidence is missing: it stands in what there is. Without one, missing evidence,
+    or a read past the boundary that had no visible consequence, makes it LIMITED; only the rest is REPRODUCED.
+
+    Args:
+        units: one result for each of the run's units.
+        fidelity: the grade of the run's evidence; it caps what can be proved.
+        missing: sentences, for the run as a whole.
+        taints: sentences, for the run as a whole.
+        recorded_code: digest or commit of the code that was recorded.
+        replayed_code: the same of the code that was driven.
+    """
+    divergences = first_of_each(units)
+    gaps = _unique([*missing, *(text for unit in units for text in unit.missing)])
+    reads = tuple(dict.fromkeys(read for unit in units for read in unit.blocked))
+    silent = reads if not divergences else ()
+    status = _status(divergences, gaps, silent, fidelity)
+    levels = _levels(
+        divergences, fidelity, driven=bool(units) and all(unit.driven for unit in units), silent=bool(silent)
+    )
+    return Verdict(
+        status=status,
+        control_flow=levels[0],
+        state=levels[1],
+        content=levels[2],
+        first_divergence=divergences[0] if divergences else _unseen(silent),
+        divergences=divergences,
+        fidelity=fidelity,
+        taints=_unique([*taints, *(text for unit in units for text in unit.taints)]),
+        missing=gaps,
+        served=_sum(unit.served for unit in units),
+        live=_sum(unit.live for unit in units),
+        blocked=reads,
+        steps_recorded=sum(unit.steps_recorded for unit in units),
+        steps_replayed=sum(unit.steps_replayed for unit in units),
+        agents=sum(unit.agents for unit in units),
+        recorded_code=recorded_code,
+        replayed_code=replayed_code,
+    )
+
+
+def first_of_each(units: Iterable[UnitResult]) -> tuple[Divergence, ...]:
+    """The first divergence of each stream, in causal order: a cause's clock is always below its effect's."""
+    first: dict[tuple[str, int], Divergence] = {}
+    for unit in units:
+        for found in unit.divergences:
+            key = (found.agent_id, found.incarnation)
+            if key not in first or found.step < first[key].step:
+                first[key] = found
+    return tuple(sorted(first.values(), key=lambda found: found.hlc))
+
+
+def _status(
+    divergences: tuple[Divergence, ...], gaps: tuple[str, ...], silent: tuple[UnrecordedInput, ...], fidelity: str
+) -> VerdictStatus:
+    if divergences:
+        return VerdictStatus.DIVERGED
+    if gaps or silent or fidelity != "COMPLETE":
+        return VerdictStatus.LIMITED
+    return VerdictStatus.REPRODUCED
+
+
+def _levels(
+    divergences: tuple[Divergence, ...], fidelity: str, *, driven: bool, silent: bool
+) -> tuple[Level, Level, Level]:
+    """Control flow, state, content.
+
+    Behind a divergence of control flow nothing was compared any more, so nothing is claimed of state and content.
+    """
+    kinds = {found.kind for found in divergences}
+    flow = bool(kinds - _OF_STATE)
+    argument = DivergenceKind.ARGUMENT_CHANGED in kinds
+    provable = _PROVABLE.get(fidelity, (False, False, False))
+    return (
+        _level(diverged=flow, proved=driven and provable[0]),
+        _level(diverged=bool(kinds & _OF_STATE), proved=driven and provable[1] and not flow),
+        _level(diverged=argument, proved=driven and provable[2] and not flow and not silent),
+    )
+
+
+def _level(*, diverged: bool, proved: bool) -> Level:
+    if diverged:
+        return "diverged"
+    return "reproduced" if proved else "not_proved"
+
+
+def _unseen(reads: tuple[UnrecordedInput, ...]) -> Divergence | None:
+    """A read past the boundary that changed nothing one can see; the next run may be less lucky."""
+    if not reads:
+        return None
+    read = reads[0]
+    return Divergence(
+        kind=DivergenceKind.UNRECORDED_INPUT,
+        agent_id=read.agent_id,
+        incarnation=1,
+        step=read.after_step + 1,
+        event_id=None,
+        hlc=0,
+        recorded=None,
+        replayed=None,
+        unrecorded=read,
+        sentence=f"{read_sentence(read)}; every step was still as recorded, but another replay may differ.",
+    )
+
+
+def _unique(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
+
+
+def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    return dict(sorted(total.items()))
