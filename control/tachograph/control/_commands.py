@@ -1,0 +1,24 @@
+"""Every command, in the order of `tacho --help`."""
+
+from __future__ import annotations
+
+from tachograph.control import (
+    _demo,
+    _diff,
+    _doctor,
+    _effects,
+    _evidence,
+    _fork,
+    _import,
+    _replay,
+    _runs,
+    _show,
+    _timeline_command,
+)
+from tachograph.control._parser import Commands
+
+
+def register_all(commands: Commands) -> None:
+    """Add every command."""
+    for group in (_demo, _import, _runs, _show, _timeline_command, _replay, _fork, _diff, _effects, _evidence, _doctor):
+        group.register(commands)

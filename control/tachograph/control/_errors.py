@@ -1,0 +1,55 @@
+"""Errors that only the command line has.
+
+CallerError
+├── UsageError          a command line that cannot be understood
+├── AmbiguousRun        a prefix that several runs share
+└── OutputExists        a file that would be overwritten
+WorldError
+└── ServiceUnavailable  another floor's part is not installed, or does not load
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tachograph.core.errors import CallerError, WorldError
+
+
+class UsageError(CallerError):
+    """A command line that cannot be understood."""
+
+    def __init__(self, problem: str, usage: str) -> None:
+        self.problem = problem
+        self.usage = usage
+        super().__init__(f"{problem}. {usage}")
+
+
+class AmbiguousRun(CallerError):
+    """A prefix that several runs share."""
+
+    def __init__(self, prefix: str, run_ids: Sequence[str]) -> None:
+        self.prefix = prefix
+        self.run_ids = tuple(run_ids)
+        shown = ", ".join(run_ids[:3]) + (", …" if len(run_ids) > 3 else "")
+        super().__init__(f"{prefix!r} begins {len(run_ids)} runs: {shown}. Give more characters.")
+
+
+class OutputExists(CallerError):
+    """A file that would be overwritten."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f"{path!r} exists already. Name another file, or remove it first.")
+
+
+class ServiceUnavailable(WorldError):
+    """Another floor's part is not installed, or does not load."""
+
+    exit_code = 2
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(
+            f"the service {name!r} is not available: {reason}. Install it with `pip install 'tachograph[all]'`."
+        )

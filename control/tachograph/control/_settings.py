@@ -1,0 +1,32 @@
+"""What the environment and the common options decide, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+HOME_DEFAULT = ".tacho"
+"""Below the working directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of one invocation."""
+
+    home: Path
+    """Where runs are recorded: `--home`, else `TACHO_HOME`, else `./.tacho`."""
+    json: bool = False
+    """Print one JSON document."""
+    debug: bool = False
+    """Show tracebacks."""
+    colour: bool = False
+    """Standard output is a terminal and `NO_COLOR` is not set."""
+
+
+def settings_of(
+    home: str | None, environment: Mapping[str, str], *, json: bool, debug: bool, terminal: bool
+) -> Settings:
+    """Decide the settings from options and environment."""
+    chosen = home or environment.get("TACHO_HOME") or HOME_DEFAULT
+    return Settings(Path(chosen), json, debug, colour=terminal and not environment.get("NO_COLOR"))

@@ -1,0 +1,100 @@
+"""`tacho show`: one run, its agents, effects and signatures, and what its evidence is good for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from tachograph.control._agents import AgentFacts, agents_of
+from tachograph.control._answer import Answer, Document
+from tachograph.control._effects import effect_document, effect_rows
+from tachograph.control._homes import load_run, open_home, resolve_run
+from tachograph.control._parser import Commands, add_command, add_run
+from tachograph.control._runs import run_document, status_of
+from tachograph.control._screen import Part, Screen, Span
+from tachograph.control._settings import Settings
+from tachograph.core.state import Replayability, SignatureHit, replayability, signatures
+from tachograph.stores import EffectRow, RunRow
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(commands, "show", "show one run: agents, effects, signatures, what can be replayed", _show)
+    add_run(parser)
+
+
+def _show(arguments: argparse.Namespace, settings: Settings) -> Answer:
+    home = open_home(settings)
+    loaded = load_run(home, resolve_run(home, str(arguments.run)))
+    run = home.catalogue.run(loaded.run_id)
+    agents = agents_of(loaded.events)
+    effects = home.catalogue.effects(loaded.run_id)
+    hits = signatures(loaded.state)
+    grade = replayability(loaded.state)
+    document: dict[str, Document] = {
+        "run": run_document(run),
+        "agents": [_agent_document(agent) for agent in agents],
+        "effects": [effect_document(effect) for effect in effects],
+        "signatures": [_signature_document(hit) for hit in hits],
+        "replayability": {"grade": str(grade.grade), "missing": list(grade.missing)},
+    }
+    return Answer(document, lambda screen: _render(screen, run, agents, effects, hits, grade))
+
+
+def _agent_document(agent: AgentFacts) -> Document:
+    return {
+        "agent": agent.agent_id,
+        "role": agent.role,
+        "status": agent.status,
+        "incarnations": agent.incarnations,
+        "events": agent.events,
+        "open_calls": agent.open_calls,
+    }
+
+
+def _signature_document(hit: SignatureHit) -> Document:
+    return {
+        "name": hit.name,
+        "class": str(hit.failure_class),
+        "agent": hit.agent_id,
+        "event_ids": list(hit.event_ids),
+        "sentence": hit.sentence,
+    }
+
+
+def _render(
+    screen: Screen,
+    run: RunRow,
+    agents: Sequence[AgentFacts],
+    effects: Sequence[EffectRow],
+    hits: Sequence[SignatureHit],
+    grade: Replayability,
+) -> None:
+    _head(screen, run)
+    screen.line()
+    rows: list[list[Part]] = [
+        [Span(a.agent_id, "bold"), a.status, str(a.incarnations), str(a.events), str(a.open_calls or ""), a.role]
+        for a in agents
+    ]
+    screen.table(["AGENT", "STATUS", "LIVES", "EVENTS", "OPEN CALLS", "ROLE"], rows)
+    if effects:
+        screen.line()
+        screen.table(["STATE", "EFFECT", "KEY", "EVENT"], effect_rows(effects))
+    for hit in hits:
+        screen.line()
+        screen.line(Span(hit.name, "bad"), Span(f"  {hit.failure_class}", "dim"))
+        screen.wrapped((hit.sentence,), indent=2)
+    screen.line()
+    screen.line("Replayable: ", Span(str(grade.grade), "good" if str(grade.grade) == "COMPLETE" else "warn"))
+    for sentence in grade.missing:
+        screen.wrapped((f"missing: {sentence}",), indent=2)
+
+
+def _head(screen: Screen, run: RunRow) -> None:
+    screen.line(Span(run.name, "bold"), f"  {run.run_id}")
+    started = datetime.fromtimestamp(run.started_at_us / 1_000_000, UTC).isoformat(" ", "seconds")
+    took = "" if run.finished_at_us is None else f", took {(run.finished_at_us - run.started_at_us) / 1_000_000:.3f} s"
+    screen.line("  ", status_of(run), f", {run.events} events, started {started}{took}")
+    if run.parent_run_id is not None:
+        screen.line("  ", f"a fork of {run.parent_run_id}")
