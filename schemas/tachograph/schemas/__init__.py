@@ -13,6 +13,9 @@ from tachograph.schemas._codec import (
     schema_tag,
     was_upcast,
 )
+from tachograph.schemas._container import Container
+from tachograph.schemas._container_reader import read_container
+from tachograph.schemas._container_writer import write_container
 from tachograph.schemas._errors import (
     CorruptPayload,
     EvidenceBroken,
@@ -90,6 +93,7 @@ __all__ = [
     "CallStarted",
     "Cause",
     "Checkpointed",
+    "Container",
     "CorruptPayload",
     "EffectClass",
     "EffectState",
@@ -133,6 +137,8 @@ __all__ = [
     "fields_of",
     "is_optional",
     "prefix_of",
+    "read_container",
     "schema_tag",
     "was_upcast",
+    "write_container",
 ]

@@ -107,10 +107,19 @@ def read_items(
             items.append(item)
 
 
+def long_at(data: bytes, at: int) -> tuple[int, int]:
+    """The number that starts at `at`, and where it ends."""
+    first = data[at]
+    return long_tail(data, at + 1, first) if first > 127 else (first >> 1 ^ -(first & 1), at + 1)
+
+
+def length_at(data: bytes, at: int) -> tuple[int, int]:
+    """The number that starts at `at` and is not negative, and where it ends."""
+    first = data[at]
+    return length_tail(data, at + 1, first) if first & 129 else (first >> 1, at + 1)
+
+
 def _block_count(data: bytes, at: int) -> tuple[int, int]:
     """How many items a block holds. A negative count is followed by the block's size in bytes, which is not needed."""
-    count, at = long_tail(data, at + 1, data[at]) if data[at] > 127 else (data[at] >> 1 ^ -(data[at] & 1), at + 1)
-    if count >= 0:
-        return count, at
-    _, at = long_tail(data, at + 1, data[at]) if data[at] > 127 else (0, at + 1)
-    return -count, at
+    count, at = long_at(data, at)
+    return (-count, long_at(data, at)[1]) if count < 0 else (count, at)
