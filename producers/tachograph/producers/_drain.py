@@ -1,0 +1,126 @@
+"""Empties the queue into the log. Whoever needs an event written or durable drains; one at a time, for all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from tachograph.core.canonical import Digester
+from tachograph.core.errors import SpoolUnwritable, TachographError
+from tachograph.core.ports import EventSink, ObjectStore
+from tachograph.producers._entry import Draft
+from tachograph.producers._lowering import Lowering, Redaction
+from tachograph.producers._queue import Queue
+from tachograph.producers._sources import monotonic_ns
+
+BATCH_EVENTS_MAX = 256
+"""Events in one write: enough to make the system call cheap, few enough to let other threads run in between."""
+
+
+class Drain:
+    """The writer's side of a recording: everything here is done under one lock, by any thread.
+
+    A thread that waits for the disk shares its sync with all that queue behind it: they find their events durable
+    when they get the lock (group commit).
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        tenant: str,
+        redaction: Redaction,
+        digester: Digester,
+        objects: ObjectStore,
+        new_spool: Callable[[], EventSink],
+    ) -> None:
+        self.lock = threading.Lock()
+        self.written = 0
+        """Ticket up to which events are with the operating system."""
+        self.durable = 0
+        """Ticket up to which events are on disk."""
+        self.dirty_since_ns: int | None = None
+        self.events = self.bytes = self.fsyncs = self.lost = 0
+        self.latest_error: str | None = None
+        self._queue = queue
+        self._lowering = Lowering(tenant, redaction, digester, objects.put)
+        self._new_spool = new_spool
+        self._spool: EventSink | None = None
+
+    def settle(self, ticket: int, *, durable: bool) -> None:
+        """Return when the event with this ticket, and all before it, are written, or durable.
+
+        Raises:
+            SpoolUnwritable: they are not, and nothing more will be.
+        """
+        if (self.durable if durable else self.written) >= ticket:
+            return
+        with self.lock:
+            self.drain(ticket)
+            if durable and self.durable < ticket:
+                self.sync()
+        if self._queue.broken is not None and (self.durable if durable else self.written) < ticket:
+            raise self._queue.broken
+
+    def drain(self, ticket: int) -> None:
+        """Write until this ticket is written (the lock is held). A failure breaks the queue; it is not raised."""
+        while self.written < ticket and self._queue.broken is None:
+            drafts = self._queue.take(BATCH_EVENTS_MAX)
+            if not drafts:
+                return
+            try:
+                self._write(drafts)
+            except (TachographError, OSError) as error:
+                self._break(error, len(drafts))
+            except Exception as error:  # noqa: BLE001 a bug of ours must refuse effects, not kill the writer
+                self._break(error, len(drafts))
+
+    def sync(self) -> None:
+        """Make durable what is written (the lock is held). A failure breaks the queue; it is not raised."""
+        if self._spool is None or self._queue.broken is not None:
+            return
+        try:
+            self._spool.sync()
+        except (TachographError, OSError) as error:
+            self._break(error, 0)
+            return
+        self.fsyncs += 1
+        self.durable = self.written
+        self.dirty_since_ns = None
+
+    def close(self) -> None:
+        """Seal the log (the lock is held).
+
+        Raises:
+            SpoolUnwritable: it could not be sealed.
+        """
+        spool, self._spool = self._spool, None
+        if spool is not None:
+            spool.close()
+
+    def _write(self, drafts: list[Draft]) -> None:
+        payload = self._lowering.payload
+        payloads = [payload(draft) for draft in drafts]
+        if self._spool is None:
+            self._spool = self._new_spool()
+        self._spool.append(payloads)
+        self.written += len(drafts)
+        self.events += len(drafts)
+        self.bytes += sum(map(len, payloads))
+        if self.dirty_since_ns is None:
+            self.dirty_since_ns = monotonic_ns()
+        for draft in drafts:
+            if draft.written is not None:
+                draft.written()
+
+    def _break(self, error: Exception, unwritten: int) -> None:
+        broken = error if isinstance(error, SpoolUnwritable) else SpoolUnwritable("the event log", _reason(error))
+        broken.__cause__ = None if broken is error else error
+        self.latest_error = str(broken)
+        self.lost += unwritten + self._queue.breaks(broken)
+
+
+def _reason(error: Exception) -> str:
+    """A reason that holds no payload: only our own errors and the operating system's are known to be free of it."""
+    if isinstance(error, TachographError | OSError):
+        return str(error)
+    return f"the writer failed with {type(error).__name__}"

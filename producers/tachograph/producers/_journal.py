@@ -1,0 +1,249 @@
+"""The recording of one process life: the queue, who drains it, and the thread that does so in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+from tachograph.core.errors import AgentMisuse, SpoolUnwritable
+from tachograph.producers._drain import Drain
+from tachograph.producers._entry import Draft, Stream
+from tachograph.producers._lowering import Redaction
+from tachograph.producers._queue import Queue
+from tachograph.producers._settings import Settings
+from tachograph.producers._sources import monotonic_ns
+from tachograph.producers._statistics import Statistics
+from tachograph.schemas import Cause
+from tachograph.stores import Home
+
+_Waiter = tuple[int, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
+
+
+class Journal:
+    """What a recorder writes through. In a forked child it is replaced by a fresh one."""
+
+    def __init__(self, home: Home, settings: Settings, redaction: Redaction, now_us: Callable[[], int]) -> None:
+        self._settings = settings
+        self._queue = Queue(now_us, settings)
+        self._drain = Drain(
+            self._queue, settings.tenant, redaction, home.digester, home.objects, home.new_spool
+        )
+        self._interval_ns = settings.fsync_interval_ms * 1_000_000
+        self._waiters: list[_Waiter] = []
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+        self._abandoned = False
+        self.late = self.unrecorded = self.clamped = self.dropped = 0
+
+    def append(self, stream: Stream, draft: Draft, *, last: bool = False) -> int:
+        """Append an event to a stream; returns its ticket.
+
+        Raises:
+            AgentMisuse: the stream has ended, or was opened before this process was forked.
+            SpoolUnwritable: the log is broken and the settings say `fail`.
+        """
+        if self._thread is None:
+            self._start(stream)
+        try:
+            return self._queue.put(stream, draft, last=last)
+        except SpoolUnwritable:
+            if self._settings.on_broken_log == "fail":
+                raise
+            self.dropped += 1
+            return 0
+
+    def settle(self, ticket: int, *, durable: bool) -> None:
+        """Return when the event with this ticket is written or durable, with all events before it.
+
+        Raises:
+            SpoolUnwritable: it is not, and the settings say `fail`, or it had to be durable.
+        """
+        if durable and self._queue.broken is not None and self._drain.durable < max(ticket, 1):
+            raise self._queue.broken
+        try:
+            self._drain.settle(ticket, durable=durable)
+        except SpoolUnwritable:
+            if durable or self._settings.on_broken_log == "fail":
+                raise
+
+    def write_out(self) -> None:
+        """Hand everything recorded so far to the operating system.
+
+        Raises:
+            SpoolUnwritable: it cannot be, and the settings say `fail`.
+        """
+        self.settle(self._queue.put_total, durable=False)
+
+    async def settle_async(self, ticket: int) -> bool:
+        """Return when the event with this ticket is durable; whether the event loop went on meanwhile.
+
+        Raises:
+            SpoolUnwritable: it is not durable, and nothing more will be.
+        """
+        if self._drain.durable >= ticket > 0:
+            return False
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        with self._queue.lock:
+            self._waiters.append((ticket, loop, future))
+        self._queue.wake()
+        await future
+        if self._queue.broken is not None and self._drain.durable < max(ticket, 1):
+            raise self._queue.broken
+        return True
+
+    def finish(self, ticket: int) -> None:
+        """A run has ended: return when it is durable.
+
+        Raises:
+            SpoolUnwritable: it is not, and the settings say `fail`.
+        """
+        try:
+            self.settle(ticket, durable=True)
+        except SpoolUnwritable:
+            if self._settings.on_broken_log == "fail":
+                raise
+
+    async def finish_async(self, ticket: int) -> None:
+        """`finish` without blocking the event loop.
+
+        Raises:
+            SpoolUnwritable: it is not durable, and the settings say `fail`.
+        """
+        try:
+            await self.settle_async(ticket)
+        except SpoolUnwritable:
+            if self._settings.on_broken_log == "fail":
+                raise
+
+    def observe(self, hlc: int) -> bool:
+        """A remote clock was seen. False: it was too far ahead to be adopted."""
+        adopted = self._queue.observe(hlc)
+        if not adopted:
+            self.clamped += 1
+        return adopted
+
+    def flush(self) -> None:
+        """Make everything recorded so far durable.
+
+        Raises:
+            SpoolUnwritable: it is not.
+        """
+        self._drain.settle(self._queue.put_total, durable=True)
+        if self._queue.broken is not None:
+            raise self._queue.broken
+
+    def close(self) -> None:
+        """Make everything durable and seal the log; closing twice is as closing once.
+
+        Raises:
+            SpoolUnwritable: the log could not be written to its end.
+        """
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        self._stopping = True
+        self._queue.wake()
+        if thread is not threading.current_thread():
+            thread.join()
+        with self._drain.lock:
+            self._drain.drain(self._queue.put_total)
+            self._drain.sync()
+            self._drain.close()
+        self._stopping = False
+        if self._queue.broken is not None:
+            raise self._queue.broken
+
+    def statistics(self) -> Statistics:
+        """The counters."""
+        queue, drain = self._queue, self._drain
+        return Statistics(
+            events=drain.events,
+            bytes=drain.bytes,
+            queue_events=len(queue),
+            queue_bytes=queue.bytes,
+            queue_events_high=queue.events_high,
+            fsyncs=drain.fsyncs,
+            blocked_us=queue.blocked_us,
+            dropped=self.dropped + drain.lost,
+            late=self.late,
+            unrecorded=self.unrecorded,
+            clocks_clamped=self.clamped,
+            latest_error=drain.latest_error,
+        )
+
+    def abandon(self) -> None:
+        """In a forked child: forget the parent's events and threads, refuse the parent's agents.
+
+        No lock is taken: whoever held one at the fork is not here to release it.
+        """
+        self._abandoned = True
+        self._thread = None
+
+    def head(self, stream: Stream) -> tuple[Cause, int]:
+        """A stream's latest event, as a cause and with its hybrid clock, once it is written.
+
+        Raises:
+            SpoolUnwritable: it could not be written.
+        """
+        self._drain.settle(self._queue.put_total, durable=False)
+        with self._drain.lock:
+            return stream.head(), stream.head_hlc
+
+    def _start(self, stream: Stream) -> None:
+        if self._abandoned:
+            raise AgentMisuse(
+                stream.agent_id,
+                "it was opened before this process was forked",
+                "In the child, join the run: recorder.join(context, agent_id, entrypoint), with a context taken before.",
+            )
+        with self._queue.lock:
+            if self._thread is not None:
+                return
+            self._thread = threading.Thread(target=self._run, name="tachograph-writer", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            self._queue.wait_for_work(self._until_sync_s(), self._is_urgent)
+            with self._drain.lock:
+                stopping = self._stopping
+                self._drain.drain(self._queue.put_total)
+                if self._waiters or self._is_due():
+                    self._drain.sync()
+            self._resolve()
+            if stopping:
+                return
+
+    def _is_urgent(self) -> bool:
+        return self._stopping or bool(self._waiters)
+
+    def _until_sync_s(self) -> float | None:
+        since = self._drain.dirty_since_ns
+        if since is None or self._queue.broken is not None:
+            return None
+        return max(0.0, (since + self._interval_ns - monotonic_ns()) / 1e9)
+
+    def _is_due(self) -> bool:
+        since = self._drain.dirty_since_ns
+        return since is not None and monotonic_ns() - since >= self._interval_ns
+
+    def _resolve(self) -> None:
+        """Tell the event loops whose events are durable, or never will be."""
+        if not self._waiters:
+            return
+        broken = self._queue.broken is not None
+        with self._queue.lock:
+            done = [waiter for waiter in self._waiters if broken or waiter[0] <= self._drain.durable]
+            self._waiters = [waiter for waiter in self._waiters if waiter not in done]
+        for _, loop, future in done:
+            try:
+                loop.call_soon_threadsafe(_finish, future)
+            except RuntimeError:  # the loop was closed: nobody waits any more
+                continue
+
+
+def _finish(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,51 @@
+"""What a recorder has in one process: made when it is first needed, and made anew in a forked child."""
+
+from __future__ import annotations
+
+import threading
+
+from tachograph.core.boundary import Sources
+from tachograph.core.effects import Ledger
+from tachograph.core.ports import Transport
+from tachograph.core.redaction import RedactionPolicy
+from tachograph.producers._in_process import InProcessTransport
+from tachograph.producers._journal import Journal
+from tachograph.producers._settings import Settings
+from tachograph.producers._texts import Texts
+from tachograph.stores import Home
+
+
+class Life:
+    """Journal, ledger and the rest of one recorder in one process."""
+
+    def __init__(
+        self, home: Home, settings: Settings, redaction: RedactionPolicy, sources: Sources, transport: Transport
+    ) -> None:
+        self._lock = threading.Lock()
+        self._units: dict[str, int] = {}
+        self.home = home
+        self.sources = sources
+        self.transport = transport
+        self.redaction_version = redaction.version
+        self.journal = Journal(home, settings, redaction, sources.now_us)
+        self.ledger = Ledger(settings.tenant, home.past_effects)
+        self.clean = Texts(lambda text: redaction.redact_text(text, home.digester)).clean
+
+    def unit_began(self, run_id: str) -> None:
+        """A unit of the run begins in this process."""
+        with self._lock:
+            self._units[run_id] = self._units.get(run_id, 0) + 1
+
+    def unit_ended(self, run_id: str) -> None:
+        """A unit of the run ended; after the last one its uncollected messages are dropped."""
+        with self._lock:
+            left = self._units[run_id] = self._units.get(run_id, 1) - 1
+            if left > 0:
+                return
+            del self._units[run_id]
+        if isinstance(self.transport, InProcessTransport):
+            self.transport.forget(run_id)
+
+    def claim(self, run_id: str, agent_id: str) -> int:
+        """The next incarnation of an agent, never given to another process."""
+        return self.home.claim_incarnation(run_id, agent_id)

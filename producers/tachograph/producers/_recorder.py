@@ -1,0 +1,304 @@
+"""The recorder: what a service holds one of, and what runs are recorded through."""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+import logging
+import weakref
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar, cast, overload
+
+from tachograph.core.boundary import Agent, InputSnapshot, Run, RunContext, Sources, SyncAgent
+from tachograph.core.errors import SpoolUnwritable
+from tachograph.core.ports import Transport
+from tachograph.core.redaction import DEFAULT_POLICY, RedactionPolicy, policy_of
+from tachograph.producers._directory import DirectoryTransport
+from tachograph.producers._drive import driven
+from tachograph.producers._entrypoint import Entrypoint, entrypoint_named, entrypoint_of
+from tachograph.producers._forks import tell_children
+from tachograph.producers._in_process import InProcessTransport
+from tachograph.producers._life import Life
+from tachograph.producers._opening import RunOpening, Started
+from tachograph.producers._settings import OnBrokenLog, Settings
+from tachograph.producers._sources import SystemSources, new_run_id
+from tachograph.producers._starts import JoinStart, RunStart, start_join, start_run
+from tachograph.producers._statistics import Statistics
+from tachograph.stores import Home
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_LOG = logging.getLogger("tachograph.producers")
+
+
+class Recorder:
+    """Records runs into a home. One recorder per process is enough; it may be used from any thread and event loop.
+
+    Args:
+        home: directory of the recordings; made when it is not there.
+        tenant: owner of the runs.
+        redaction: what is replaced before anything is written; `NO_REDACTION` switches it off.
+        transport: carries messages between agents; by default within this process.
+        sources: where clock reads, random seeds and ids come from; by default the machine.
+        inputs: versions that can change a decision, for the input snapshot of every run.
+        retention: retention class of the runs.
+        on_broken_log: what calls without an effect do once the log cannot be written; effects are always refused.
+        fsync_interval_ms: the longest that an event waits for its fsync.
+        queue_events_max: events that wait for the writer before callers are made to wait.
+        queue_bytes_max: the same in bytes.
+
+    Raises:
+        InvalidSetting: a setting cannot be.
+        StoreUnavailable: the home cannot be made.
+    """
+
+    def __init__(
+        self,
+        home: str | Path = ".tacho",
+        *,
+        tenant: str = "default",
+        redaction: RedactionPolicy = DEFAULT_POLICY,
+        transport: Transport | None = None,
+        sources: Sources | None = None,
+        inputs: Mapping[str, object] | None = None,
+        retention: str = "default",
+        on_broken_log: OnBrokenLog = "fail",
+        fsync_interval_ms: int = 200,
+        queue_events_max: int = 50_000,
+        queue_bytes_max: int = 64 * 1024 * 1024,
+    ) -> None:
+        self._settings = Settings(
+            home=str(home),
+            tenant=tenant,
+            on_broken_log=on_broken_log,
+            fsync_interval_ms=fsync_interval_ms,
+            queue_events_max=queue_events_max,
+            queue_bytes_max=queue_bytes_max,
+        )
+        self._redaction = redaction
+        self._transport: Transport = transport or InProcessTransport()
+        self._sources: Sources = sources or SystemSources()
+        self._inputs = dict(inputs or {})
+        self._retention = retention
+        self._home = Home.open(self._settings.home, create=True)
+        self._life = self._new_life()
+        self._latest_run_id: str | None = None
+        tell_children(self)
+        atexit.register(_close_at_exit, weakref.ref(self))
+
+    @classmethod
+    def from_env(cls) -> Recorder:
+        """A recorder set by the environment, see docs/settings.md.
+
+        Raises:
+            InvalidSetting: a variable has a value that cannot be.
+        """
+        settings = Settings.from_environment()
+        return cls(
+            settings.home,
+            tenant=settings.tenant,
+            redaction=policy_of(settings.redaction) if settings.redaction else DEFAULT_POLICY,
+            transport=DirectoryTransport(settings.mailbox) if settings.mailbox else None,
+            on_broken_log=settings.on_broken_log,
+            fsync_interval_ms=settings.fsync_interval_ms,
+        )
+
+    @property
+    def home(self) -> Home:
+        """Where the recordings are."""
+        return self._home
+
+    @property
+    def latest_run_id(self) -> str | None:
+        """The run that was started last, if any was."""
+        return self._latest_run_id
+
+    @overload
+    def record(
+        self,
+        entrypoint: Callable[Concatenate[Run, P], Awaitable[T]],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Awaitable[T]: ...
+    @overload
+    def record(
+        self, entrypoint: Callable[Concatenate[Run, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T: ...
+    def record(self, entrypoint: Callable[..., object], /, *args: object, **kwargs: object) -> object:
+        """Run control logic, `entrypoint(run, *args, **kwargs)`, and record it so that it can be re-driven.
+
+        Returns:
+            What the entry point returns; an awaitable where it is a coroutine function.
+
+        Raises:
+            UnserialisableValue: an argument cannot be recorded; nothing was run.
+            SpoolUnwritable: the log cannot be written to the run's end.
+        """
+        start = RunStart(entrypoint.__name__ if hasattr(entrypoint, "__name__") else type(entrypoint).__name__)
+        found = self._entrypoint(entrypoint)
+
+        def begin() -> Started:
+            return self._start_run(start, found, args, kwargs, None)
+
+        return driven(begin, Run, entrypoint, args, kwargs)
+
+    def run(
+        self,
+        name: str,
+        *,
+        entrypoint: str | Callable[..., object] | None = None,
+        args: tuple[object, ...] = (),
+        kwargs: Mapping[str, object] | None = None,
+        inputs: InputSnapshot | Mapping[str, object] | None = None,
+        parent_run_id: str | None = None,
+    ) -> RunOpening:
+        """Open a run: `async with recorder.run("refund-desk") as run`, or `with`.
+
+        Args:
+            name: of the run, for people.
+            entrypoint: what a replay is to re-drive, as `module:qualified_name` or the function; without it the run
+                can be looked at and verified, and not re-driven.
+            args: the entry point's arguments, without the run.
+            kwargs: its keyword arguments.
+            inputs: versions that can change a decision.
+            parent_run_id: the run that this one continues.
+
+        Raises:
+            UnserialisableValue: an argument cannot be recorded.
+        """
+        found = entrypoint_named(entrypoint) if isinstance(entrypoint, str) else None
+        if entrypoint is not None and not isinstance(entrypoint, str):
+            found = self._entrypoint(entrypoint)
+        start = RunStart(name, parent_run_id)
+        return RunOpening(lambda: self._start_run(start, found, args, kwargs or {}, inputs))
+
+    @overload
+    def join(
+        self,
+        context: RunContext | str,
+        agent_id: str,
+        entrypoint: Callable[Concatenate[Agent, P], Awaitable[T]],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Awaitable[T]: ...
+    @overload
+    def join(
+        self,
+        context: RunContext | str,
+        agent_id: str,
+        entrypoint: Callable[Concatenate[SyncAgent, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T: ...
+    def join(
+        self,
+        context: RunContext | str,
+        agent_id: str,
+        entrypoint: Callable[..., object],
+        /,
+        *args: object,
+        **kwargs: object,
+    ) -> object:
+        """Become an agent of a run that another process started: `entrypoint(agent, *args, **kwargs)`.
+
+        Args:
+            context: what the run's process handed on (`run.context()`, as it is or as text).
+            agent_id: the agent to be; a restarted one is its next incarnation.
+            entrypoint: its control logic.
+            args: arguments of the entry point.
+            kwargs: keyword arguments of the entry point.
+
+        Raises:
+            InvalidIdentifier: the context is none, or nobody can have this id.
+            UnserialisableValue: an argument cannot be recorded; nothing was run.
+        """
+        joined = RunContext.from_text(context) if isinstance(context, str) else context
+        start = JoinStart(joined, agent_id)
+        found = self._entrypoint(entrypoint)
+        face = Agent if inspect.iscoroutinefunction(entrypoint) else SyncAgent
+
+        def begin() -> Started:
+            return start_join(self._life, start, found, args, kwargs, self._inputs)
+
+        return driven(begin, face, entrypoint, args, kwargs)
+
+    def flush(self) -> None:
+        """Make everything recorded so far durable.
+
+        Raises:
+            SpoolUnwritable: it is not.
+        """
+        self._life.journal.flush()
+
+    def close(self) -> None:
+        """Make everything durable and seal the log. Closing twice is as closing once; recording again opens a new log.
+
+        Raises:
+            SpoolUnwritable: the log could not be written to its end.
+        """
+        self._life.journal.close()
+
+    def statistics(self) -> Statistics:
+        """What the recorder has done so far."""
+        return self._life.journal.statistics()
+
+    def forked(self) -> None:
+        """Start anew in a forked child; called by the interpreter."""
+        self._life.journal.abandon()
+        if isinstance(self._transport, InProcessTransport):
+            self._transport.forked()
+        self._home = Home.open(self._settings.home)
+        self._life = self._new_life()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Recorder(home={self._settings.home!r}, tenant={self._settings.tenant!r})"
+
+    def _new_life(self) -> Life:
+        return Life(self._home, self._settings, self._redaction, self._sources, self._transport)
+
+    def _start_run(
+        self,
+        start: RunStart,
+        entrypoint: Entrypoint | None,
+        args: tuple[object, ...],
+        kwargs: Mapping[str, object],
+        inputs: InputSnapshot | Mapping[str, object] | None,
+    ) -> Started:
+        stated = inputs.versions if isinstance(inputs, InputSnapshot) else inputs or {}
+        run_id = new_run_id()
+        started = start_run(
+            self._life, run_id, start, entrypoint, args, kwargs, self._inputs | dict(stated), self._retention
+        )
+        self._latest_run_id = run_id
+        return started
+
+    def _entrypoint(self, function: Callable[..., object]) -> Entrypoint | None:
+        found = entrypoint_of(function)
+        if found is None:
+            _LOG.warning(
+                "tachograph: %r cannot be imported by name, so its runs can be looked at and not re-driven; "
+                "make it a function at the top of a module",
+                getattr(function, "__qualname__", type(function).__qualname__),
+            )
+        return found
+
+
+def _close_at_exit(recorder: weakref.ref[Recorder]) -> None:
+    living = recorder()
+    if living is None:
+        return
+    try:
+        living.close()
+    except SpoolUnwritable as error:
+        _LOG.error("tachograph: not everything is recorded: %s", error)

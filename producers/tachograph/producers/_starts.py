@@ -1,0 +1,113 @@
+"""First events: of a run, and of a process that joins one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tachograph.core.boundary import RunContext
+from tachograph.core.canonical import encode_body
+from tachograph.core.causality import check_id
+from tachograph.producers._entry import Draft
+from tachograph.producers._entrypoint import Entrypoint
+from tachograph.producers._life import Life
+from tachograph.producers._messages import digest_of
+from tachograph.producers._opening import Started
+from tachograph.producers._recovery import recover_messages
+from tachograph.producers._snapshot import snapshot
+from tachograph.producers._unit import Unit
+from tachograph.schemas import ROOT_AGENT_ID, Cause
+
+
+@dataclass(frozen=True, slots=True)
+class RunStart:
+    """What is said of a run when it starts."""
+
+    name: str
+    parent_run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinStart:
+    """Where a process joins a run, and as whom."""
+
+    context: RunContext
+    agent_id: str
+
+
+def start_run(
+    life: Life,
+    run_id: str,
+    start: RunStart,
+    entrypoint: Entrypoint | None,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+    inputs: Mapping[str, object],
+    retention: str,
+) -> Started:
+    """Write RunStarted.
+
+    Raises:
+        UnserialisableValue: an argument or an input cannot be recorded.
+    """
+    fields: dict[str, object] = {
+        "name": start.name,
+        "entrypoint": entrypoint.text if entrypoint is not None else None,
+        "parent_run_id": start.parent_run_id,
+        "retention": retention,
+        "redaction": life.redaction_version,
+    }
+    bodies = (
+        ("arguments", _arguments(args, kwargs)),
+        ("inputs", encode_body(snapshot(entrypoint, inputs))),
+        ("fork", None),
+    )
+    unit = Unit(life, run_id, "run")
+    incarnation = life.claim(run_id, ROOT_AGENT_ID)
+    return Started(unit, unit.start(ROOT_AGENT_ID, incarnation, Draft("RunStarted", fields, bodies)))
+
+
+def start_join(
+    life: Life,
+    start: JoinStart,
+    entrypoint: Entrypoint | None,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+    inputs: Mapping[str, object],
+) -> Started:
+    """Write AgentStarted for a process of its own.
+
+    Raises:
+        InvalidIdentifier: an id cannot be one.
+        UnserialisableValue: an argument or an input cannot be recorded.
+    """
+    context = start.context
+    check_id("run id", context.run_id)
+    check_id("agent id", start.agent_id)
+    fields: dict[str, object] = {
+        "role": "",
+        "parent_agent_id": context.agent_id,
+        "entrypoint": entrypoint.text if entrypoint is not None else None,
+        "redaction": life.redaction_version,
+    }
+    bodies = (
+        ("arguments", _arguments(args, kwargs)),
+        ("inputs", encode_body(snapshot(entrypoint, inputs))),
+    )
+    unit = Unit(life, context.run_id, "agent")
+    unit.observe(context.hlc, context.agent_id)
+    incarnation = life.claim(context.run_id, start.agent_id)
+    recover_messages(life, context.run_id, start.agent_id, incarnation)
+    first = Draft("AgentStarted", fields, bodies, None, _causes(context))
+    return Started(unit, unit.start(start.agent_id, incarnation, first))
+
+
+def _arguments(args: tuple[object, ...], kwargs: Mapping[str, object]) -> bytes:
+    return encode_body({"args": list(args), "kwargs": dict(kwargs)})
+
+
+def _causes(context: RunContext) -> tuple[Cause, ...]:
+    digest = digest_of(context.hash)
+    if digest is None:  # its process does not record
+        return ()
+    return (Cause(context.run_id, context.agent_id, context.incarnation, context.seq, digest),)
