@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tachograph.core.boundary import WAITED, Chunk, Delivery, Envelope, Outcome, Request
+from tachograph.core.boundary import IMMEDIATE, WAITED, Chunk, Counted, Delivery, Envelope, Outcome, Request
 from tachograph.core.canonical import encode_body
 from tachograph.core.effects import transition
 from tachograph.core.errors import AgentMisuse, EffectRefused, InternalError, SpoolUnwritable, UnserialisableValue
@@ -61,15 +61,17 @@ class LivePassage:
         if self._effect is None:
             return
         ticket = self._execute(self._effect)
+        turns = self._tape.turns
+        durable = Counted(self._tape.journal.settle_async(ticket), turns)
         try:
-            # Other tasks ran meanwhile: the result counts as waited for, else a replay would not give way here.
-            self._waited = await self._tape.journal.settle_async(ticket)
+            # Where turns cannot be counted, the boundary does not see that other tasks ran meanwhile.
+            self._waited = await durable and not turns.loop.exact
         except SpoolUnwritable:
             self._give_up()
             raise
         except BaseException as error:
-            self._waited = True
-            self._never_left(Outcome(CallOutcome.CANCELLED, error=error), "cancelled before it left")
+            cancelled = Outcome(CallOutcome.CANCELLED, error=error)
+            self._never_left(cancelled, turns.delivery(durable.yields), "cancelled before it left")
             raise
         if self._done:
             raise AgentMisuse(self._tape.agent_id, "it ended before its effect left", "Await its tasks before its end.")
@@ -134,7 +136,7 @@ class LivePassage:
         try:
             draft = effect.move(EffectState.EXECUTING)
         except EffectRefused as refusal:
-            self._never_left(Outcome(CallOutcome.ERROR, error=refusal), "refused: another attempt left first")
+            self._never_left(Outcome(CallOutcome.ERROR, error=refusal), IMMEDIATE, "refused: another attempt left first")
             raise
         return self._tape.append(draft)
 
@@ -145,13 +147,13 @@ class LivePassage:
         self._tape.effect_ended(self._call_id)
         self._effect.move(EffectState.FAILED)
 
-    def _never_left(self, outcome: Outcome, reason: str) -> None:
+    def _never_left(self, outcome: Outcome, delivery: Delivery, reason: str) -> None:
         if self._done:
             return
         assert self._effect is not None
         self._done = True
         self._tape.effect_ended(self._call_id)
-        self._tape.append_result(self._finished(outcome, self._delivery(Delivery()), None))
+        self._tape.append_result(self._finished(outcome, delivery, None))
         self._tape.append_result(self._effect.move(EffectState.FAILED, reason=reason))
 
     def _finished(self, outcome: Outcome, delivery: Delivery, receipt: bytes | None) -> Draft:

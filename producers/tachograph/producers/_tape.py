@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from tachograph.core.boundary import Delivery, Envelope, Fact, Outcome, Request, RunContext, Sources, TurnCounter
+from tachograph.core.boundary import IMMEDIATE, Delivery, Envelope, Fact, Outcome, Request, RunContext, Sources, TurnCounter
 from tachograph.core.canonical import decode_body, encode_body
 from tachograph.core.causality import EventId, check_id
 from tachograph.core.errors import AgentMisuse, EffectRefused, InternalError, SpoolUnwritable
@@ -199,7 +199,7 @@ class RecordingTape:
         try:
             effect.plan()
         except EffectRefused as refusal:
-            LivePassage(self, request, draft.seq).finish(Outcome(CallOutcome.ERROR, error=refusal), Delivery())
+            LivePassage(self, request, draft.seq).finish(Outcome(CallOutcome.ERROR, error=refusal), IMMEDIATE)
             raise
         passage = self._effects[draft.seq] = LivePassage(self, request, draft.seq, effect)
         return passage
