@@ -6,12 +6,17 @@ from typing import cast
 
 from tachograph.control._answer import Document
 from tachograph.core.ports import ForkResult, ReplayResult
-from tachograph.core.replay import Verdict, to_json
+from tachograph.core.replay import Divergence, Verdict, divergence_json, verdict_json
 
 
 def verdict_document(verdict: Verdict) -> Document:
     """A verdict."""
-    return cast("Document", to_json(verdict))
+    return cast("Document", verdict_json(verdict))
+
+
+def divergence_document(divergence: Divergence) -> Document:
+    """A divergence."""
+    return cast("Document", divergence_json(divergence))
 
 
 def replay_document(result: ReplayResult) -> dict[str, Document]:

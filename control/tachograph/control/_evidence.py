@@ -12,7 +12,7 @@ from tachograph.control._export import export_run
 from tachograph.control._homes import open_home, resolve_run
 from tachograph.control._parser import Commands, add_command, add_run
 from tachograph.control._progress import progress
-from tachograph.control._screen import Screen, Span
+from tachograph.control._screen import Screen, Span, Style
 from tachograph.control._settings import Settings
 from tachograph.stores import Finding, RebuildReport, VerifyReport, rebuild, verify_home
 
@@ -58,7 +58,7 @@ def _finding_document(finding: Finding) -> Document:
 
 def _render_verify(screen: Screen, report: VerifyReport, *, damaged: bool) -> None:
     for finding in report.findings:
-        style = "bad" if finding.severity == "damage" else "warn"
+        style: Style = "bad" if finding.severity == "damage" else "warn"
         where = "" if finding.segment is None else f"  {finding.segment} at byte {finding.offset}"
         screen.line(Span(str(finding.kind), style), where, f"  {finding.event_id or ''}")
         screen.wrapped((finding.sentence,), indent=2)

@@ -13,3 +13,7 @@ class Exported:
     bodies: int
     """Bodies kept apart from their events, in chunks."""
     bytes: int
+
+
+def export_run(home: Home, run_id: str, target: Path) -> Exported:
+    raise NotImplementedError

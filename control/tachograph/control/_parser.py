@@ -60,9 +60,9 @@ def add_run(parser: argparse.ArgumentParser, name: str = "run", help_text: str |
     parser.add_argument(name, metavar=name.upper(), help=shown)
 
 
-def _common() -> argparse.ArgumentParser:
+def _common() -> Parser:
     """Options of every command; absent ones leave no trace, so that both places can set them."""
-    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    common = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     group = common.add_argument_group("common options")
     group.add_argument("--home", metavar="DIR", help="where runs are recorded (default: TACHO_HOME, else ./.tacho)")
     group.add_argument("--json", action="store_true", help="print one JSON document; its shape is in docs/cli.md")

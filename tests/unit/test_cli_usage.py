@@ -1,0 +1,164 @@
+"""The command line's manners: help, mistakes, exit codes, one message instead of a traceback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli import tacho
+from tachograph.control import _main, _runs
+from tachograph.control._exit import ExitCode
+
+COMMANDS = (
+    "demo", "import", "runs", "show", "timeline", "replay", "fork", "diff", "effects", "reconcile",
+    "verify", "export", "rebuild", "doctor",
+)  # fmt: skip
+
+
+def test_help_names_every_command_and_exit_code() -> None:
+    """`tacho --help` is the map: each command with a sentence, and what the exit codes mean."""
+    done = tacho("--help")
+    assert done.code == ExitCode.OK
+    assert all(f"\n    {command}" in done.out for command in COMMANDS)
+    assert "64 usage" in done.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command: str) -> None:
+    """Each command has help of its own, common options included, and a section in docs/cli.md."""
+    done = tacho(command, "--help")
+    assert done.code == ExitCode.OK
+    assert "--json" in done.out
+    document = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    assert f"### `tacho {command}" in document
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("nonsense",),
+        ("runs", "--nonsense"),
+        ("show",),
+        ("replay",),
+        ("replay", "x", "--all"),
+        ("replay", "x", "--jobs", "0"),
+        ("replay", "x", "--jobs", "many"),
+        ("replay", "x", "--steps-max", "0"),
+        ("replay", "x", "--code", "/no/such/directory"),
+        ("fork", "x", "--result", "no-equals-sign"),
+        ("fork", "x", "--from", "not an event"),
+        ("fork", "x", "--replace", "=b"),
+        ("reconcile", "x", "--as", "perhaps", "--reason", "y"),
+        ("import", "nowhere", "f"),
+        ("runs", "--limit", "0"),
+        ("export", "x"),
+    ],
+    ids=" ".join,
+)
+def test_mistakes_end_in_64_with_one_message(arguments: tuple[str, ...]) -> None:
+    """A command line that cannot be understood: exit code 64, one message on standard error, no traceback."""
+    done = tacho("--home", "/no/such/home", *arguments)
+    assert done.code == ExitCode.USAGE
+    assert done.out == ""
+    assert done.err.startswith("tacho: ")
+    assert done.err.count("\n") == 1
+    assert "Traceback" not in done.err
+
+
+def test_a_missing_home_is_said_with_its_remedy(tmp_path: Path) -> None:
+    """No home there: the message names the directory and what to do."""
+    done = tacho("--home", tmp_path / "nothing", "runs")
+    assert done.code == ExitCode.USAGE
+    assert str(tmp_path / "nothing") in done.err
+    assert "--home" in done.err
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_common_options_work_on_both_sides(tmp_path: Path) -> None:
+    """`tacho --json runs` and `tacho runs --json` are the same; the later one of two homes wins."""
+    before = tacho("--json", "--home", tmp_path / "x", "runs")
+    after = tacho("runs", "--json", "--home", tmp_path / "x")
+    both = tacho("--home", tmp_path / "y", "runs", "--json", "--home", tmp_path / "x")
+    assert before == after == both
+
+
+def test_errors_have_a_json_shape(tmp_path: Path) -> None:
+    """With `--json` an error is a document, too: type, message and exit code; the message stays on standard error."""
+    done = tacho("runs", "--json", "--home", tmp_path / "x")
+    assert done.document["exit_code"] == done.code == ExitCode.USAGE
+    assert done.document["command"] == "runs"
+    assert done.document["error"]["message"] in done.err
+    usage = tacho("runs", "--json", "--nonsense")
+    assert usage.document["error"]["type"] == "UsageError"
+
+
+def test_payload_in_a_message_is_escaped() -> None:
+    """A message that quotes what somebody typed cannot steer the terminal."""
+    done = tacho("runs", "extra\x1b[2J")
+    assert "\x1b" not in done.err
+    assert "\\x1b[2J" in done.err
+
+
+def fail(*_: object) -> None:
+    """A bug."""
+    raise RuntimeError("boom \x1b[2J")
+
+
+def test_a_bug_is_one_message_and_70(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unexpected exception: exit code 70, a sentence, and how to see more."""
+    monkeypatch.setattr(_runs, "_runs", fail)
+    done = tacho("runs")
+    assert done.code == ExitCode.INTERNAL
+    assert done.err == "tacho: unexpected RuntimeError: boom \\x1b[2J. See more with `--debug`.\n"
+
+
+def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--debug` shows where a bug is, escaped like everything."""
+    monkeypatch.setattr(_runs, "_runs", fail)
+    done = tacho("runs", "--debug")
+    assert "Traceback" in done.err
+    assert "in fail" in done.err
+    assert "\x1b" not in done.err
+
+
+def interrupt(*_: object) -> None:
+    """Ctrl-C."""
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C: exit code 130 and one word."""
+    monkeypatch.setattr(_runs, "_runs", interrupt)
+    done = tacho("runs")
+    assert done.code == ExitCode.INTERRUPTED
+    assert done.err == "tacho: interrupted\n"
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    """`tacho … | head -1` ends without a traceback."""
+    program = f"{sys.executable} -m tachograph.control --help | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode in (ExitCode.OK, ExitCode.PIPE_CLOSED)
+    assert done.stderr == ""
+
+
+def test_json_cannot_steer_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON output is ASCII: bidirectional and control characters are escapes."""
+    _main._write_json({"x": "\x1b[2J\u202e\x9b"})
+    shown = capsys.readouterr().out
+    assert shown.replace("\n", "").isprintable()
+    assert shown.isascii()
+    assert json.loads(shown) == {"x": "\x1b[2J\u202e\x9b"}
+
+
+def test_help_stays_fast() -> None:
+    """Looking at help loads neither the stores' database nor a schema compiler nor progress bars."""
+    program = "import sys; from tachograph.control import main; main(['--help']); print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    for heavy in ("rich", "fastavro", "confluent_kafka", "jinja2"):
+        assert f"'{heavy}'" not in done.stdout
+
