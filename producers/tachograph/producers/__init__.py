@@ -16,18 +16,23 @@ from tachograph.core.errors import (
 )
 from tachograph.producers._directory import DirectoryTransport
 from tachograph.producers._in_process import InProcessTransport
+from tachograph.producers._reconcile import Decision, OpenEffect, Reconciler
 from tachograph.producers._recorder import Recorder
+from tachograph.producers._services import reconcile_service
 from tachograph.producers._sources import SystemSources
 from tachograph.producers._statistics import Statistics
 
 __all__ = [
     "Agent",
     "AgentMisuse",
+    "Decision",
     "DirectoryTransport",
     "EffectAlreadyConfirmed",
     "EffectRefused",
     "InProcessTransport",
+    "OpenEffect",
     "Receipted",
+    "Reconciler",
     "ReconciliationRequired",
     "Recorder",
     "Run",
@@ -38,5 +43,6 @@ __all__ = [
     "SystemSources",
     "UnserialisableValue",
     "current_agent",
+    "reconcile_service",
     "tool",
 ]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from collections.abc import Iterator
 
 from tachograph.core.boundary import Agent, Run, SyncAgent, entered, left
 from tachograph.producers._opening import Started

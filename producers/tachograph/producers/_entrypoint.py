@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+
+_LOG = logging.getLogger("tachograph.producers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,18 @@ class Entrypoint:
 
 
 def entrypoint_of(function: Callable[..., object]) -> Entrypoint | None:
-    """The entry point of a function, or None where a replay could not import it: lambdas, closures, bound objects."""
+    """The entry point of a function; None, and a warning, where a replay could not import it: lambdas, closures, …"""
+    found = _found(function)
+    if found is None:
+        _LOG.warning(
+            "tachograph: %r cannot be imported by name, so its runs can be looked at and not re-driven; "
+            "make it a function at the top of a module",
+            getattr(function, "__qualname__", type(function).__qualname__),
+        )
+    return found
+
+
+def _found(function: Callable[..., object]) -> Entrypoint | None:
     qualified = getattr(function, "__qualname__", None)
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     if not isinstance(qualified, str) or module is None or not _is_reachable(module, qualified, function):

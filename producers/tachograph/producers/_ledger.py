@@ -12,12 +12,19 @@ class Effect:
 
     __slots__ = ("_ledger", "id", "key", "name", "state")
 
-    def __init__(self, ledger: Ledger, effect_id: str, name: str, key: str | None) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        effect_id: str,
+        name: str,
+        key: str | None,
+        state: EffectState = EffectState.PLANNED,
+    ) -> None:
         self._ledger = ledger
         self.id = effect_id
         self.name = name
         self.key = key
-        self.state = EffectState.PLANNED
+        self.state = state
 
     def plan(self) -> None:
         """Be admitted.
@@ -28,7 +35,9 @@ class Effect:
         self._ledger.admit(self.name, self.key)
         self._ledger.moved(self.id, self.name, self.key, EffectState.PLANNED)
 
-    def move(self, to: EffectState, reason: str | None = None, receipt: bytes | None = None) -> Draft:
+    def move(
+        self, to: EffectState, *, reason: str | None = None, receipt: bytes | None = None, by: str = "recorder"
+    ) -> Draft:
         """Move, and give the event that says so.
 
         Raises:
@@ -42,7 +51,7 @@ class Effect:
             "from_state": self.state.value,
             "to_state": to.value,
             "reason": reason,
-            "by": "recorder",
+            "by": by,
         }
         self.state = to
         return Draft("EffectTransitioned", fields, (("receipt", receipt),))

@@ -21,6 +21,7 @@ from tachograph.producers._forks import tell_children
 from tachograph.producers._in_process import InProcessTransport
 from tachograph.producers._life import Life
 from tachograph.producers._opening import RunOpening, Started
+from tachograph.producers._reconcile import Decision, Reconciler, ask, decide
 from tachograph.producers._settings import OnBrokenLog, Settings
 from tachograph.producers._sources import SystemSources, new_run_id
 from tachograph.producers._starts import JoinStart, RunStart, start_join, start_run
@@ -85,6 +86,7 @@ class Recorder:
         self._home = Home.open(self._settings.home, create=True)
         self._life = self._new_life()
         self._latest_run_id: str | None = None
+        self._reconcilers: dict[str, Reconciler] = {}
         tell_children(self)
         atexit.register(_close_at_exit, weakref.ref(self))
 
@@ -138,7 +140,7 @@ class Recorder:
             SpoolUnwritable: the log cannot be written to the run's end.
         """
         start = RunStart(entrypoint.__name__ if hasattr(entrypoint, "__name__") else type(entrypoint).__name__)
-        found = self._entrypoint(entrypoint)
+        found = entrypoint_of(entrypoint)
 
         def begin() -> Started:
             return self._start_run(start, found, args, kwargs, None)
@@ -171,7 +173,7 @@ class Recorder:
         """
         found = entrypoint_named(entrypoint) if isinstance(entrypoint, str) else None
         if entrypoint is not None and not isinstance(entrypoint, str):
-            found = self._entrypoint(entrypoint)
+            found = entrypoint_of(entrypoint)
         start = RunStart(name, parent_run_id)
         return RunOpening(lambda: self._start_run(start, found, args, kwargs or {}, inputs))
 
@@ -219,13 +221,40 @@ class Recorder:
         """
         joined = RunContext.from_text(context) if isinstance(context, str) else context
         start = JoinStart(joined, agent_id)
-        found = self._entrypoint(entrypoint)
+        found = entrypoint_of(entrypoint)
         face = Agent if inspect.iscoroutinefunction(entrypoint) else SyncAgent
 
         def begin() -> Started:
             return start_join(self._life, start, found, args, kwargs, self._inputs)
 
         return driven(begin, face, entrypoint, args, kwargs)
+
+    def reconcile(self, effect_id: str, happened: bool, reason: str, by: str) -> None:
+        """Decide an UNKNOWN effect, in whichever run of this home it is.
+
+        Args:
+            effect_id: `event_id` of the effect's CallStarted.
+            happened: whether the effect happened; where it did not, it may be tried again.
+            reason: how it is known.
+            by: who says so: `person:NAME` or `reconciler:NAME`; a bare name is a person's.
+
+        Raises:
+            UnknownEffect: there is no such effect, or it is not UNKNOWN.
+            SpoolUnwritable: the decision could not be recorded durably.
+        """
+        decide(self._life, effect_id, happened=happened, reason=reason, by=by)
+
+    def register_reconciler(self, tool_name: str, reconciler: Reconciler) -> None:
+        """Let a function find out about a tool's UNKNOWN effects; see `reconcile_unknown`."""
+        self._reconcilers[tool_name] = reconciler
+
+    def reconcile_unknown(self, run_id: str | None = None) -> tuple[Decision, ...]:
+        """Ask the registered reconcilers about the UNKNOWN effects of a run, or of every run, and record what they know.
+
+        Raises:
+            SpoolUnwritable: a decision could not be recorded durably.
+        """
+        return ask(self._life, self._reconcilers, run_id)
 
     def flush(self) -> None:
         """Make everything recorded so far durable.
@@ -282,16 +311,6 @@ class Recorder:
         )
         self._latest_run_id = run_id
         return started
-
-    def _entrypoint(self, function: Callable[..., object]) -> Entrypoint | None:
-        found = entrypoint_of(function)
-        if found is None:
-            _LOG.warning(
-                "tachograph: %r cannot be imported by name, so its runs can be looked at and not re-driven; "
-                "make it a function at the top of a module",
-                getattr(function, "__qualname__", type(function).__qualname__),
-            )
-        return found
 
 
 def _close_at_exit(recorder: weakref.ref[Recorder]) -> None:
