@@ -6,7 +6,7 @@ needed; what control logic knows of them are the facts that the boundary recorde
 """
 
 from tachograph.producers.harness._builtin import NamedTools, RecentMemory, ScriptedModel
-from tachograph.producers.harness._messages import ToolCall
+from tachograph.producers.harness._messages import ToolCall, tool_calls_of
 from tachograph.producers.harness._plan import Plan, PluginPlan
 from tachograph.producers.harness._plugins import Factory, Registry, installed_plugins
 from tachograph.producers.harness._ports import (
@@ -60,4 +60,5 @@ __all__ = [
     "open_session",
     "plan_of",
     "serve_tools",
+    "tool_calls_of",
 ]

@@ -42,9 +42,7 @@ def remembering(workshop: Workshop, name: str) -> Callable[[str, Sequence[Messag
     return remember
 
 
-def deciding(
-    workshop: Workshop, name: str
-) -> Callable[[str, Mapping[str, object], EffectClass], Awaitable[Decision]]:
+def deciding(workshop: Workshop, name: str) -> Callable[[str, Mapping[str, object], EffectClass], Awaitable[Decision]]:
     """Ask the policy."""
 
     @tool(name=name, effect="read")

@@ -21,9 +21,7 @@ def in_dependency_order(plugins: Iterable[PluginPlan]) -> dict[str, PluginPlan]:
     return ordered
 
 
-def _place(
-    name: str, given: dict[str, PluginPlan], ordered: dict[str, PluginPlan], above: tuple[str, ...]
-) -> None:
+def _place(name: str, given: dict[str, PluginPlan], ordered: dict[str, PluginPlan], above: tuple[str, ...]) -> None:
     if name in ordered:
         return
     if name in above:

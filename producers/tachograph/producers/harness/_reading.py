@@ -61,7 +61,9 @@ def _plugin(name: str, entry: Mapping[str, object], installed: Collection[str]) 
     use = _text(f"{path}.use", entry.get("use"))
     if use not in installed:
         raise InvalidSetting(
-            f"{path}.use", use, f"no plug-in of this name is installed; there are {known(installed)}. Install its package"
+            f"{path}.use",
+            use,
+            f"no plug-in of this name is installed; there are {known(installed)}. Install its package",
         )
     needs = tuple(_texts(f"{path}.needs", entry.get("needs", [])))
     return PluginPlan(name, use, needs, _mapping(f"{path}.settings", entry.get("settings", {})))
@@ -70,7 +72,9 @@ def _plugin(name: str, entry: Mapping[str, object], installed: Collection[str]) 
 def _port(port: str, name: object, plugins: Mapping[str, PluginPlan]) -> str:
     text = _text(f"ports.{port}", name)
     if text not in plugins:
-        raise InvalidSetting(f"ports.{port}", text, f"there is no such plug-in under plugins; there are {known(plugins)}")
+        raise InvalidSetting(
+            f"ports.{port}", text, f"there is no such plug-in under plugins; there are {known(plugins)}"
+        )
     return text
 
 

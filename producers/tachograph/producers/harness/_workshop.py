@@ -98,7 +98,9 @@ def _migrated(plugin: object, wanted: int, state: object, version: object) -> ob
     migrate: Callable[..., object] | None = getattr(plugin, "migrate", None)
     if migrate is None or not isinstance(version, int):
         raise InvalidSetting(
-            "state_version", version, f"{type(plugin).__name__} reads version {wanted}; give it a migrate(state, version)"
+            "state_version",
+            version,
+            f"{type(plugin).__name__} reads version {wanted}; give it a migrate(state, version)",
         )
     return cast("Migrating", plugin).migrate(state, version)
 
