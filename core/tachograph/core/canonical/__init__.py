@@ -10,8 +10,9 @@ from tachograph.core.canonical._codecs import register_codec
 from tachograph.core.canonical._decode import decode_body
 from tachograph.core.canonical._digest import Digester
 from tachograph.core.canonical._display import display
-from tachograph.core.canonical._encode import encode_body
+from tachograph.core.canonical._encode import dump_tagged, encode_body
 from tachograph.core.canonical._json import JsonValue
+from tachograph.core.canonical._tags import tagged_text
 
 __all__ = [
     "INLINE_BYTES_MAX",
@@ -21,8 +22,10 @@ __all__ = [
     "canonical",
     "decode_body",
     "display",
+    "dump_tagged",
     "encode_body",
     "make_body",
     "read_body",
     "register_codec",
+    "tagged_text",
 ]

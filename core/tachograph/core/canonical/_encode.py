@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tachograph.core.canonical._json import TAGGED_DEPTH_MAX, JsonValue
 from tachograph.core.canonical._plain import dump, has_astral_key, is_normal, is_plain
 from tachograph.core.canonical._reference import serialise
 from tachograph.core.canonical._refusal import Refusal
@@ -43,7 +44,10 @@ def _encode_tagged(value: object, ordered: bool) -> bytes:
         tagged = Tagger(ordered=ordered).tag(value)
     except Refusal as refusal:
         raise refusal.error() from refusal.__cause__
+    return dump_tagged(tagged, ordered=ordered)
+
+
+def dump_tagged(tagged: JsonValue, *, ordered: bool) -> bytes:
+    """Tagged JSON as the bytes of a body."""
     data = dump(tagged, ordered=ordered)
-    if ordered or not has_astral_key(data):
-        return data
-    return serialise(tagged, -2 * 64).encode()
+    return data if ordered or not has_astral_key(data) else serialise(tagged, TAGGED_DEPTH_MAX).encode()

@@ -8,8 +8,10 @@ JsonValue: TypeAlias = Union[None, bool, int, float, str, list["JsonValue"], dic
 """What JSON can say."""
 
 DEPTH_MAX = 64
-"""Containers within each other; a payload deeper than this is a mistake or an attack. A level becomes at most three
-levels of JSON (`{"$dict": [[key, value]]}`), which stays below the 254 that orjson writes."""
+"""Containers within each other; a payload deeper than this is a mistake or an attack."""
+
+TAGGED_DEPTH_MAX = 3 * DEPTH_MAX
+"""A level becomes at most three of JSON, `{"$dict": [[key, value]]}`; orjson writes up to 254."""
 
 ITEMS_MAX = 4_000_000
 """Values in one payload, shared ones counted each time: ends what a few shared lists within each other would blow up."""

@@ -10,8 +10,8 @@ from tachograph.core.canonical._refusal import Refusal, member
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
-def serialise(value: JsonValue, depth: int = 0) -> str:
-    """Canonical text of a JSON value, strings in NFC.
+def serialise(value: JsonValue, levels: int = DEPTH_MAX) -> str:
+    """Canonical text of a JSON value at most `levels` deep, strings in NFC.
 
     Raises:
         Refusal: the value is not JSON.
@@ -24,7 +24,7 @@ def serialise(value: JsonValue, depth: int = 0) -> str:
         case int() | float() | str():
             return _scalar(value)
         case list() | dict():
-            return _container(value, depth + 1)
+            return _container(value, levels)
     raise Refusal(value, "it is not JSON")
 
 
@@ -38,24 +38,24 @@ def _scalar(value: float | str) -> str:
     raise Refusal(value, "it is not JSON")
 
 
-def _container(value: list[JsonValue] | dict[str, JsonValue], depth: int) -> str:
-    if depth > DEPTH_MAX:
+def _container(value: list[JsonValue] | dict[str, JsonValue], levels: int) -> str:
+    if levels == 0 and value:
         raise Refusal(value, f"it lies more than {DEPTH_MAX} levels deep, or contains itself")
     if type(value) is list:
-        return "[" + ",".join(_item(index, item, depth) for index, item in enumerate(value)) + "]"
+        return "[" + ",".join(_item(index, item, levels - 1) for index, item in enumerate(value)) + "]"
     if type(value) is dict:
-        return _object(value, depth)
+        return _object(value, levels - 1)
     raise Refusal(value, "it is not JSON")
 
 
-def _item(index: int, value: JsonValue, depth: int) -> str:
+def _item(index: int, value: JsonValue, levels: int) -> str:
     try:
-        return serialise(value, depth)
+        return serialise(value, levels)
     except Refusal as refusal:
         raise refusal.under(f"[{index}]") from None
 
 
-def _object(value: dict[str, JsonValue], depth: int) -> str:
+def _object(value: dict[str, JsonValue], levels: int) -> str:
     members: dict[str, str] = {}
     for key, item in value.items():
         if type(key) is not str:
@@ -64,7 +64,7 @@ def _object(value: dict[str, JsonValue], depth: int) -> str:
         if name in members:
             raise Refusal(key, "two keys are the same in Unicode's normal form C").under(member(key))
         try:
-            members[name] = serialise(item, depth)
+            members[name] = serialise(item, levels)
         except Refusal as refusal:
             raise refusal.under(member(key)) from None
     return "{" + ",".join(f"{quote(name)}:{members[name]}" for name in sorted(members, key=_utf16)) + "}"

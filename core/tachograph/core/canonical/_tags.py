@@ -52,7 +52,7 @@ class Tagger:
         """
         kind = type(value)
         if kind is str:
-            return _text(value)  # type: ignore[arg-type]  # the exact type was just looked at
+            return tagged_text(value)  # type: ignore[arg-type]  # the exact type was just looked at
         if value is None or kind is bool:
             return value  # type: ignore[return-value]  # as above
         simple = _SIMPLE.get(kind)
@@ -146,7 +146,8 @@ def is_clean(text: str) -> bool:
     return unicodedata.is_normalized("NFC", text)
 
 
-def _text(value: str) -> JsonValue:
+def tagged_text(value: str) -> JsonValue:
+    """A string as it stands in a body: itself, or escaped under `$str`."""
     return value if is_clean(value) else {"$str": value.encode("unicode_escape").decode("ascii")}
 
 

@@ -1,0 +1,6 @@
+"""Fakes of the core's ports, for tests of whatever is built on them: no disk, no clock, no chance."""
+
+from tachograph.core.testing._sources import FixedClock, SeededSources
+from tachograph.core.testing._stores import MemoryEffects, MemoryLog, MemoryObjects
+
+__all__ = ["FixedClock", "MemoryEffects", "MemoryLog", "MemoryObjects", "SeededSources"]
