@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tachograph.core.replay._recorded import WAITED, Arrival, Fixture, Mark, StreamSteps
+from tachograph.core.boundary import CANCELLED_WAITED, WAITED
+from tachograph.core.replay._recorded import Arrival, Fixture, Mark, Piece, StreamSteps
 from tachograph.core.replay._values import Step
-from tachograph.schemas import CallOutcome
 
-_CANCELLED = "asyncio.exceptions.CancelledError"
+_WAITED = (WAITED, CANCELLED_WAITED)
 
 
 def arrivals_of(streams: Iterable[StreamSteps]) -> tuple[Arrival, ...]:
@@ -40,24 +40,12 @@ def _waited(stream: StreamSteps) -> Iterator[Arrival]:
 
 def _waited_of_call(step: Step, fixture: Fixture) -> Iterator[Arrival]:
     for index, piece in enumerate(fixture.pieces):
-        if piece.yields == WAITED:
-            yield Arrival(
-                step.agent_id, step.incarnation, step.number, index, piece.gap, piece.hlc, piece.seq, induced=False
-            )
-    if fixture.outcome is not None and fixture.yields == WAITED:
-        yield Arrival(
-            step.agent_id,
-            step.incarnation,
-            step.number,
-            None,
-            fixture.gap,
-            fixture.hlc,
-            fixture.seq,
-            _is_induced(fixture),
-        )
+        if piece.yields in _WAITED:
+            yield _arrival(step, index, piece)
+    if fixture.outcome is not None and fixture.yields in _WAITED:
+        yield _arrival(step, None, fixture)
 
 
-def _is_induced(fixture: Fixture) -> bool:
-    if fixture.outcome is CallOutcome.CANCELLED:
-        return True
-    return fixture.error is not None and fixture.error.type == _CANCELLED
+def _arrival(step: Step, piece: int | None, came: Piece | Fixture) -> Arrival:
+    induced = came.yields < WAITED
+    return Arrival(step.agent_id, step.incarnation, step.number, piece, came.gap, came.hlc, came.seq, induced)

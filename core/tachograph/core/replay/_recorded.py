@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from tachograph.core.replay._values import Step
 from tachograph.schemas import CallOutcome, ResponseDetails, Usage
 
-WAITED = -1
-"""`yields` of a delivery that waited for something."""
-
 
 @dataclass(frozen=True, slots=True)
 class RecordedError:
@@ -47,7 +44,7 @@ class Fixture:
     error: RecordedError | None = None
     pieces: tuple[Piece, ...] = ()
     yields: int = 0
-    """How often it gave way to the loop without waiting; -1: it waited."""
+    """Loop turns it took, or `WAITED`, or that it was cancelled: as `core.boundary` counts them."""
     gap: int = 0
     """Loop turns since the process's previous delivery that had waited."""
     seq: int = 0

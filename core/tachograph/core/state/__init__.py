@@ -1,0 +1,42 @@
+"""A run's state, folded from its events.
+
+`fold` adds one event after the other (`_fold`, `_effects`) to a `RunState` (`_model`); `state_bytes` writes it down and
+`state_from_bytes` takes it up again (`_bytes`); `signatures` finds known failures in it and `replayability` says what its
+evidence is good for.
+"""
+
+from tachograph.core.state._bytes import state_bytes, state_from_bytes
+from tachograph.core.state._fold import fold
+from tachograph.core.state._hits import FailureClass, Severity, SignatureHit
+from tachograph.core.state._model import (
+    LOOP_MIN,
+    AgentState,
+    EffectRecord,
+    Letter,
+    OpenCall,
+    RunState,
+    Streak,
+    empty,
+)
+from tachograph.core.state._replayability import Replayability, replayability
+from tachograph.core.state._signatures import signatures
+
+__all__ = [
+    "LOOP_MIN",
+    "AgentState",
+    "EffectRecord",
+    "FailureClass",
+    "Letter",
+    "OpenCall",
+    "Replayability",
+    "RunState",
+    "Severity",
+    "SignatureHit",
+    "Streak",
+    "empty",
+    "fold",
+    "replayability",
+    "signatures",
+    "state_bytes",
+    "state_from_bytes",
+]

@@ -1,0 +1,77 @@
+"""Effects while a run is folded."""
+
+from __future__ import annotations
+
+from tachograph.core.effects import transition
+from tachograph.core.state._model import EffectRecord, RunState, Stamp
+from tachograph.schemas import CallFinished, CallStarted, EffectState, EffectTransitioned, EventMeta
+
+_DECIDED = (EffectState.RECONCILED, EffectState.FAILED)
+
+
+def called(state: RunState, event: CallStarted) -> None:
+    """An effect is planned."""
+    meta = event.meta
+    record = _record(state, _effect_id(meta, meta.seq))
+    record.agent_id = meta.agent_id
+    record.incarnation = meta.incarnation
+    record.seq = meta.seq
+    record.hlc = meta.hlc
+    record.name = event.name
+    record.idempotency_key = event.idempotency_key
+    record.arguments = event.arguments
+    record.attempt = event.attempt
+
+
+def came_back(state: RunState, event: CallFinished) -> None:
+    """An effect's call came back: that alone says where it stands, should the ledger's own event be lost."""
+    meta = event.meta
+    record = _record(state, _effect_id(meta, event.call_id))
+    before = EffectState.EXECUTING if record.left else EffectState.PLANNED
+    after = transition(before, event.outcome)
+    if after is EffectState.UNKNOWN:
+        record.unknown_hlc = meta.hlc
+    if event.receipt is not None:
+        record.receipt = event.receipt.digest
+    _move(record, after, _stamp(meta))
+
+
+def moved(state: RunState, event: EffectTransitioned) -> None:
+    """The ledger moved an effect; of two moves the later one counts, in whichever order they are folded."""
+    meta = event.meta
+    record = _record(state, event.effect_id)
+    record.name = record.name or event.name
+    if event.to_state is EffectState.EXECUTING:
+        record.left = True
+    elif event.to_state is EffectState.UNKNOWN:
+        record.unknown_hlc = meta.hlc
+    elif event.from_state is EffectState.UNKNOWN and event.to_state in _DECIDED:
+        record.decided_hlc = meta.hlc
+    if event.receipt is not None:
+        record.receipt = event.receipt.digest
+    if _move(record, event.to_state, _stamp(meta)):
+        record.reason = event.reason
+        record.by = event.by
+
+
+def _move(record: EffectRecord, to: EffectState, stamp: Stamp) -> bool:
+    if stamp < record.stamp:
+        return False
+    record.state = to
+    record.stamp = stamp
+    return True
+
+
+def _record(state: RunState, effect_id: str) -> EffectRecord:
+    record = state.effects.get(effect_id)
+    if record is None:
+        record = state.effects[effect_id] = EffectRecord(effect_id)
+    return record
+
+
+def _effect_id(meta: EventMeta, seq: int) -> str:
+    return f"{meta.run_id}/{meta.agent_id}#{meta.incarnation}.{seq}"
+
+
+def _stamp(meta: EventMeta) -> Stamp:
+    return meta.hlc, meta.agent_id, meta.incarnation, meta.seq
