@@ -5,17 +5,18 @@ A payload is `0x00 | schema id, 4 bytes, big-endian | Avro record`, the Confluen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
-from tachograph.schemas import _events
+from tachograph.schemas._classes import class_named
 from tachograph.schemas._decoder import BROKEN, Decode, compile_decoder
 from tachograph.schemas._encoder import UNFIT, Encode, compile_encoder
 from tachograph.schemas._errors import CorruptPayload, LimitExceeded, SchemaMismatch, UnsupportedSchema
-from tachograph.schemas._events import Event, EventMeta
+from tachograph.schemas._events import Event
 from tachograph.schemas._limits import DEFAULT_LIMITS, Limits
+from tachograph.schemas._parts import EventMeta
 from tachograph.schemas._plain import Plain, compile_plain
 from tachograph.schemas._registry import MAGIC, OPTIONAL_ID_MIN, SchemaEntry, current, entry_of, schema_of
 from tachograph.schemas._shape import Record, shape_of
@@ -155,7 +156,8 @@ def _event(plan: _Plan, payload: bytes, items_max: int) -> Event:
         reason = "it ends too early" if end > len(payload) else "bytes follow its last field"
         raise CorruptPayload(plan.tag, min(end, len(payload)), reason)
     if plan.past:
-        event = getattr(_events, plan.entry.type)(**upcast(plan.entry, cast("Fields", event)))
+        made = cast("Callable[..., Event]", class_named(plan.entry.type))
+        event = made(**upcast(plan.entry, cast("Fields", event)))
     return cast("Event", event)
 
 

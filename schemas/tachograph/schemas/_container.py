@@ -1,5 +1,7 @@
 """What a container of events is: frames of schema id and payload in an Avro object container file.
 
+Frames of id 0 stand first: they are the objects that the events' bodies name, each as key and bytes.
+
 The file's metadata holds the caller's manifest and every schema by its id, so that the file is readable for ever.
 """
 
@@ -20,6 +22,12 @@ SCHEMAS_KEY = "tachograph.schemas"
 """The metadata that holds the schemas: a JSON object from id to schema."""
 
 SYNC_BYTES = 16
+
+OBJECT_ID = 0
+"""In place of a schema id: the frame is an object. No schema has this id."""
+
+KEY_BYTES = 32
+"""An object's key stands before its bytes."""
 
 BLOCK_EVENTS = 256
 """Enough to compress well together, few enough to be read without their neighbours."""
@@ -45,6 +53,9 @@ class Container:
     """The writer's schemas as JSON, without documentation, by id."""
     payloads: Iterator[bytes]
     """The events in order, once; each block is read, checked and decompressed when its first event is asked for."""
+    objects: Mapping[bytes, bytes]
+    """What the events' bodies name, by key: complete as soon as the first event is there. Not checked against the keys,
+    for which the digest key of the home is needed."""
 
 
 @cache

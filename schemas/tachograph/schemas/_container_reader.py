@@ -14,7 +14,9 @@ from typing import IO, Final, cast
 
 from tachograph.schemas._container import (
     FRAME_SCHEMA,
+    KEY_BYTES,
     MANIFEST_PREFIX,
+    OBJECT_ID,
     SCHEMAS_KEY,
     SYNC_BYTES,
     Container,
@@ -56,7 +58,9 @@ def read_container(file: IO[bytes], limits: Limits = DEFAULT_LIMITS) -> Containe
         if name.startswith(MANIFEST_PREFIX)
     }
     deflated = _is_deflated(source, metadata)
-    return Container(manifest, schemas, _payloads(source, _Blocks(source, sync, deflated, limits), schemas, limits))
+    objects: dict[bytes, bytes] = {}
+    frames = _frames(source, _Blocks(source, sync, deflated, limits), limits)
+    return Container(manifest, schemas, _payloads(source, frames, schemas, _Objects(source, objects, limits)), objects)
 
 
 class _Source:
@@ -202,24 +206,59 @@ class _Blocks:
         return block
 
 
-def _payloads(source: _Source, blocks: _Blocks, schemas: Mapping[int, str], limits: Limits) -> Iterator[bytes]:
+class _Objects:
+    """Takes in the objects of a container."""
+
+    def __init__(self, source: _Source, taken: dict[bytes, bytes], limits: Limits) -> None:
+        self._source = source
+        self._taken = taken
+        self._limits = limits
+        self._total = 0
+
+    def take(self, frame: bytes) -> None:
+        """One object: its key, then its bytes."""
+        if len(frame) < KEY_BYTES:
+            raise self._source.corrupt("an object is shorter than its key")
+        self._total += len(frame)
+        if self._total > self._limits.objects_bytes_max:
+            raise LimitExceeded("the size of all objects in bytes, at least", self._total, self._limits.objects_bytes_max)
+        self._taken[frame[:KEY_BYTES]] = frame[KEY_BYTES:]
+
+
+def _payloads(
+    source: _Source, frames: Iterator[tuple[int, bytes]], schemas: Mapping[int, str], objects: _Objects
+) -> Iterator[bytes]:
+    begun = False
+    for schema_id, payload in frames:
+        if schema_id == OBJECT_ID:
+            if begun:
+                raise source.corrupt("an object stands behind an event")
+            objects.take(payload)
+            continue
+        begun = True
+        if payload[:5] != b"\x00" + schema_id.to_bytes(8, "big")[4:] or schema_id >> 32:
+            raise source.corrupt("an event's schema id is not its frame's")
+        if schema_id not in schemas:
+            raise source.corrupt("an event's schema is not among the container's")
+        yield payload
+
+
+def _frames(source: _Source, blocks: _Blocks, limits: Limits) -> Iterator[tuple[int, bytes]]:
     while True:
         count, block = blocks.next()
         if not count:
             break
         at = 0
         for _ in range(count):
-            payload, at = _frame(source, block, at, limits)
-            if int.from_bytes(payload[1:5], "big") not in schemas:
-                raise source.corrupt("an event's schema is not among the container's")
-            yield payload
+            schema_id, payload, at = _frame(source, block, at, limits)
+            yield schema_id, payload
         if at != len(block):
             raise source.corrupt("a block holds more than its events")
     if block or not source.ended():
         raise source.corrupt("bytes follow its last block")
 
 
-def _frame(source: _Source, block: bytes, at: int, limits: Limits) -> tuple[bytes, int]:
+def _frame(source: _Source, block: bytes, at: int, limits: Limits) -> tuple[int, bytes, int]:
     try:
         schema_id, at = length_at(block, at)
         size, at = length_at(block, at)
@@ -230,6 +269,4 @@ def _frame(source: _Source, block: bytes, at: int, limits: Limits) -> tuple[byte
     payload = block[at : at + size]
     if len(payload) < size:
         raise source.corrupt("a block ends within an event")
-    if payload[:5] != b"\x00" + schema_id.to_bytes(8, "big")[4:] or schema_id >> 32:
-        raise source.corrupt("an event's schema id is not its frame's")
-    return payload, at + size
+    return schema_id, payload, at + size

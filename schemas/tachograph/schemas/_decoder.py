@@ -8,7 +8,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TypeAlias, cast
 
-from tachograph.schemas import _events, _wire
+from tachograph.schemas import _wire
+from tachograph.schemas._classes import class_named
 from tachograph.schemas._errors import CorruptPayload
 from tachograph.schemas._shape import Array, Choice, Enumeration, Fixed, Primitive, Record, Shape, bytes_min
 from tachograph.schemas._source import load
@@ -35,7 +36,7 @@ def compile_decoder(record: Record) -> Decode:
 
 def class_of(record: Record) -> type | None:
     """The class with exactly the record's fields, if there is one."""
-    cls = cast("type", getattr(_events, record.name))
+    cls = cast("type", class_named(record.name))
     return cls if tuple(field.name for field in dataclasses.fields(cls)) == record.names else None
 
 
@@ -141,7 +142,7 @@ def _primitive(name: str, v: str) -> tuple[str, ...]:
 
 def _symbols(shape: Enumeration) -> tuple[str, ...]:
     """The values of the enum's symbols: members of its class, or text where it has none."""
-    cls = getattr(_events, shape.name)
+    cls = class_named(shape.name)
     if isinstance(cls, type) and issubclass(cls, StrEnum):
         return tuple(cls(symbol) for symbol in shape.symbols)
     return shape.symbols

@@ -108,9 +108,7 @@ class _Maker:
     def _array(self, items: Shape, value: str) -> list[str]:
         v = self._fresh()
         encode = self.function(items)
-        return [
-            f"b'\\0' if not ({v} := {value}) else long(len({v})) + b''.join([{encode}(i) for i in {v}]) + b'\\0'"
-        ]
+        return [f"b'\\0' if not ({v} := {value}) else long(len({v})) + b''.join([{encode}(i) for i in {v}]) + b'\\0'"]
 
     def _choice(self, branches: tuple[Shape, ...], value: str) -> list[str]:
         v = self._fresh()

@@ -23,6 +23,8 @@ class Limits:
     """How deep the JSON in a container's header nests; a schema of ours nests 14 deep."""
     block_bytes_max: int = 64 << 20
     """One block of a container, decompressed: a few of the largest events."""
+    objects_bytes_max: int = 1 << 30
+    """All objects of a container: they are held in memory."""
     decompressed_bytes_max: int = 4 << 30
     """All blocks of a container, decompressed."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias, cast
 
-from tachograph.schemas import _events
+from tachograph.schemas._classes import class_named
 from tachograph.schemas._registry import NAMESPACE
 from tachograph.schemas._shape import Array, Choice, Enumeration, Record, Shape
 from tachograph.schemas._source import load
@@ -59,7 +59,7 @@ class _Maker:
     def _branches(self, branches: tuple[Shape, ...]) -> str:
         """The name of the table of functions to pairs of branch name and fields, by class."""
         records = cast("tuple[Record, ...]", branches)
-        self.names |= {record.name: getattr(_events, record.name) for record in records}
+        self.names |= {record.name: class_named(record.name) for record in records}
         rows = [f"{r.name}: lambda v: ('{NAMESPACE}.{r.name}', {self.function(r)}(v))" for r in records]
         table = "BRANCHES_" + "_".join(record.name for record in records)
         self.lines.append(f"{table} = {{{', '.join(rows)}}}")
