@@ -8,6 +8,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tachograph.control._escape import clip, escape, width
 from tachograph.control._screen import Screen, Span
 

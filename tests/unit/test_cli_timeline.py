@@ -8,6 +8,7 @@ from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tachograph.control._diagram import LANES_MAX, draw
 from tachograph.control._screen import Screen
 from tachograph.control._timeline import Row, Timeline, timeline_of

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from cli import tacho
 from tachograph.control import _main, _runs
 from tachograph.control._exit import ExitCode
@@ -161,4 +162,3 @@ def test_help_stays_fast() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     for heavy in ("rich", "fastavro", "confluent_kafka", "jinja2"):
         assert f"'{heavy}'" not in done.stdout
-

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from house import ROOT, source_files
 
 DOCUMENT = ROOT / "docs" / "settings.md"

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+
 from house import ROOT, SOURCE_ROOTS, functions, module_name, package_inits, source_files
 
 FILE_LINES_MAX = 500
@@ -26,15 +27,13 @@ def test_packages_only_re_export(path: Path) -> None:
     """An `__init__.py` holds a docstring, imports from its own floor and below, and a sorted `__all__`."""
     tree = ast.parse(path.read_text())
     assert ast.get_docstring(tree), f"{path}: say in one sentence what the package is for"
-    others = [
-        node
-        for node in tree.body[1:]
-        if not isinstance(node, ast.ImportFrom) and not _assigns(node, "__all__")
-    ]
+    others = [node for node in tree.body[1:] if not isinstance(node, ast.ImportFrom) and not _assigns(node, "__all__")]
     assert not others, f"{path}: line {others[0].lineno} does more than re-export"
     exported = _all_of(tree)
     assert exported == sorted(exported, key=_export_order), f"{path}: sort __all__"
-    imported = {alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    imported = {
+        alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
     assert set(exported) == imported - {"annotations"}, f"{path}: __all__ and the imports differ"
 
 

@@ -39,30 +39,30 @@ def _verify(arguments: argparse.Namespace, settings: Settings) -> Answer:
         "events": report.events,
         "bodies": report.bodies,
         "segments": report.segments,
+        "runs": report.runs,
     }
-    damaged = any(finding.severity == "damage" for finding in report.findings)
-    code = ExitCode.DIFFERENT if damaged else ExitCode.OK
-    return Answer(document, lambda screen: _render_verify(screen, report, damaged=damaged), code)
+    code = ExitCode.DIFFERENT if report.damaged else ExitCode.OK
+    return Answer(document, lambda screen: _render_verify(screen, report), code)
 
 
 def _finding_document(finding: Finding) -> Document:
     return {
         "severity": finding.severity,
-        "kind": str(finding.kind),
-        "segment": finding.segment,
+        "kind": finding.kind.value,
+        "path": finding.path,
         "offset": finding.offset,
         "event_id": finding.event_id,
         "sentence": finding.sentence,
     }
 
 
-def _render_verify(screen: Screen, report: VerifyReport, *, damaged: bool) -> None:
+def _render_verify(screen: Screen, report: VerifyReport) -> None:
     for finding in report.findings:
         style: Style = "bad" if finding.severity == "damage" else "warn"
-        where = "" if finding.segment is None else f"  {finding.segment} at byte {finding.offset}"
-        screen.line(Span(str(finding.kind), style), where, f"  {finding.event_id or ''}")
+        where = f"  {finding.path} at byte {finding.offset}"
+        screen.line(Span(finding.kind.value, style), where, f"  {finding.event_id or ''}")
         screen.wrapped((finding.sentence,), indent=2)
-    verdict = Span("DAMAGED", "bad") if damaged else Span("WHOLE", "good")
+    verdict = Span("DAMAGED", "bad") if report.damaged else Span("WHOLE", "good")
     counts = f"{report.events} events, {report.bodies} bodies, {report.segments} segments checked"
     screen.line(verdict, f"  {counts}, {len(report.findings)} findings")
 
@@ -76,10 +76,10 @@ def _export(arguments: argparse.Namespace, settings: Settings) -> Answer:
         "run_id": run_id,
         "file": str(target),
         "events": done.events,
-        "bodies": done.bodies,
+        "objects": done.objects,
         "bytes": done.bytes,
     }
-    text = f"{done.events} events and {done.bodies} bodies of run {run_id} in {target} ({done.bytes} bytes)"
+    text = f"{done.events} events and {done.objects} objects of run {run_id} in {target} ({done.bytes} bytes)"
     return Answer(document, lambda screen: screen.line(text))
 
 

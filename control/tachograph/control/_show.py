@@ -12,10 +12,13 @@ from tachograph.control._effects import effect_document, effect_rows
 from tachograph.control._homes import load_run, open_home, resolve_run
 from tachograph.control._parser import Commands, add_command, add_run
 from tachograph.control._runs import run_document, status_of
-from tachograph.control._screen import Part, Screen, Span
+from tachograph.control._screen import Part, Screen, Span, Style
 from tachograph.control._settings import Settings
-from tachograph.core.state import Replayability, SignatureHit, replayability, signatures
+from tachograph.core.state import Replayability, Severity, SignatureHit, replayability, signatures
+from tachograph.schemas import Fidelity
 from tachograph.stores import EffectRow, RunRow
+
+_HIT_STYLE: dict[Severity, Style] = {Severity.FAILURE: "bad", Severity.INFO: "dim"}
 
 
 def register(commands: Commands) -> None:
@@ -37,7 +40,7 @@ def _show(arguments: argparse.Namespace, settings: Settings) -> Answer:
         "agents": [_agent_document(agent) for agent in agents],
         "effects": [effect_document(effect) for effect in effects],
         "signatures": [_signature_document(hit) for hit in hits],
-        "replayability": {"grade": str(grade.grade), "missing": list(grade.missing)},
+        "replayability": {"grade": grade.grade.value, "missing": list(grade.missing)},
     }
     return Answer(document, lambda screen: _render(screen, run, agents, effects, hits, grade))
 
@@ -56,7 +59,8 @@ def _agent_document(agent: AgentFacts) -> Document:
 def _signature_document(hit: SignatureHit) -> Document:
     return {
         "name": hit.name,
-        "class": str(hit.failure_class),
+        "class": hit.failure_class.value,
+        "severity": hit.severity.value,
         "agent": hit.agent_id,
         "event_ids": list(hit.event_ids),
         "sentence": hit.sentence,
@@ -83,10 +87,10 @@ def _render(
         screen.table(["STATE", "EFFECT", "KEY", "EVENT"], effect_rows(effects))
     for hit in hits:
         screen.line()
-        screen.line(Span(hit.name, "bad"), Span(f"  {hit.failure_class}", "dim"))
+        screen.line(Span(hit.name, _HIT_STYLE[hit.severity]), Span(f"  {hit.failure_class.value}", "dim"))
         screen.wrapped((hit.sentence,), indent=2)
     screen.line()
-    screen.line("Replayable: ", Span(str(grade.grade), "good" if str(grade.grade) == "COMPLETE" else "warn"))
+    screen.line("Replayable: ", Span(grade.grade.value, "good" if grade.grade is Fidelity.COMPLETE else "warn"))
     for sentence in grade.missing:
         screen.wrapped((f"missing: {sentence}",), indent=2)
 
