@@ -1,0 +1,135 @@
+"""One replayed call: its recorded outcome, delivered as it was recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from types import coroutine
+
+from tachograph.core.boundary import CANCELLED, CANCELLED_WAITED, WAITED, Chunk, Delivery, Outcome, Request
+from tachograph.core.canonical import decode_body
+from tachograph.core.errors import InternalError
+from tachograph.core.replay import Fixture, Served, Step
+from tachograph.replay_workers._places import BARE_TURNS_MAX, END
+from tachograph.replay_workers._session import Session, Stream
+from tachograph.schemas import CallOutcome
+
+
+class ReplayPassage:
+    """A call that is served and never executed."""
+
+    __slots__ = ("_fixture", "_piece", "_request", "_session", "_step", "_stream", "_tentative")
+
+    live = False
+
+    def __init__(self, session: Session, stream: Stream, request: Request, served: Served) -> None:
+        if served.step is None or served.fixture is None:
+            raise InternalError("a call was matched with something that has no answer")
+        self._session = session
+        self._stream = stream
+        self._request = request
+        self._step: Step = served.step
+        self._fixture: Fixture = served.fixture
+        self._tentative = served.tentative
+        self._piece = 0
+
+    def leave(self) -> None:
+        """Never asked."""
+        raise InternalError("a replayed call was to leave")
+
+    async def leave_async(self) -> None:
+        """Never asked."""
+        raise InternalError("a replayed call was to leave")
+
+    def chunk(self, value: object, delivery: Delivery) -> None:
+        """Never asked."""
+        raise InternalError("a replayed call was to be recorded")
+
+    def finish(self, outcome: Outcome, delivery: Delivery) -> None:
+        """Control logic stopped reading a stream."""
+        fixture = self._fixture
+        self._session.schedule.arrived(self._place(END))
+        stopped = fixture.outcome is CallOutcome.CANCELLED and self._piece == len(fixture.pieces)
+        if not stopped and not self._tentative:
+            self._session.ended_otherwise(self._step, CallOutcome.CANCELLED)
+
+    def next_chunk(self) -> Chunk | None:
+        """The next recorded piece."""
+        if self._piece >= len(self._fixture.pieces):
+            return None
+        self._session.schedule.arrived(self._place(self._piece))
+        return self._next()
+
+    async def next_chunk_async(self) -> Chunk | None:
+        """The next recorded piece, delivered as it was recorded."""
+        if self._piece >= len(self._fixture.pieces):
+            return None
+        await self._deliver(self._fixture.pieces[self._piece].yields, self._piece)
+        return self._next()
+
+    def serve(self) -> Outcome:
+        """The recorded outcome."""
+        if self._fixture.outcome is None:
+            raise self._session.never_back(self._step)
+        self._session.schedule.arrived(self._place(END))
+        return self._session.outcome(self._request, self._stream, self._step, self._fixture)
+
+    async def serve_async(self) -> Outcome:
+        """The recorded outcome, delivered as it was recorded."""
+        fixture = self._fixture
+        if fixture.outcome is None:
+            await asyncio.get_running_loop().create_future()
+        await self._deliver(fixture.yields, END)
+        return self._session.outcome(self._request, self._stream, self._step, fixture)
+
+    async def _deliver(self, yields: int, piece: int) -> None:
+        if yields == 0:
+            return
+        if 0 < yields <= BARE_TURNS_MAX:
+            for _ in range(yields):
+                await _turn()
+        elif yields <= CANCELLED:
+            await self._cancelled(yields, piece)
+        else:
+            await self._arrival(piece)
+
+    async def _arrival(self, piece: int) -> None:
+        try:
+            await self._session.schedule.arrival(self._place(piece))
+        except asyncio.CancelledError:
+            self._session.schedule.arrived(self._place(piece))
+            if not self._tentative:
+                self._session.ended_otherwise(self._step, CallOutcome.CANCELLED)
+            raise
+
+    async def _cancelled(self, yields: int, piece: int) -> None:
+        """The recorded call ended because control logic cancelled it; so does this one."""
+        try:
+            await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            if yields == CANCELLED_WAITED:
+                await self._session.schedule.arrival(self._place(piece))
+            else:
+                for _ in range(CANCELLED - yields):
+                    await _turn()
+            if self._fixture.outcome is CallOutcome.CANCELLED:
+                raise
+
+    def _next(self) -> Chunk:
+        piece = self._fixture.pieces[self._piece]
+        self._piece += 1
+        if piece.seq > self._stream.latest_seq:
+            self._stream.latest_seq = piece.seq
+        return Chunk(decode_body(piece.data))
+
+    def _place(self, piece: int) -> tuple[tuple[str, int], int, int]:
+        return self._stream.key, self._step.number, piece
+
+
+@coroutine
+def _turn() -> Generator[None, None, None]:
+    """Give way to the loop once."""
+    yield
+
+
+assert WAITED == -1 > CANCELLED

@@ -1,0 +1,237 @@
+"""One replay of one unit: its matchers, its schedule, and what it has seen so far."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter, defaultdict
+from dataclasses import replace
+from typing import Protocol
+
+from tachograph.core.boundary import Outcome, Request, RunContext
+from tachograph.core.canonical import Digester, decode_body
+from tachograph.core.redaction import RedactionPolicy, policy_of
+from tachograph.core.replay import (
+    Divergence,
+    DivergenceKind,
+    Fixture,
+    Frontier,
+    Matcher,
+    RecordingEnds,
+    Served,
+    Step,
+    StepMaker,
+    StreamSteps,
+    UnitResult,
+    UnrecordedInput,
+    blame,
+    sentence,
+)
+from tachograph.replay_workers._frames import place_of
+from tachograph.replay_workers._halt import Halt
+from tachograph.replay_workers._places import StreamKey, order_of
+from tachograph.replay_workers._rehydrate import rehydrated
+from tachograph.replay_workers._schedule import Otherwise, Schedule
+from tachograph.replay_workers._unit import Unit
+from tachograph.schemas import CallOutcome
+
+
+class Outside(Protocol):
+    """What a replay asks its parent for; it holds no key and no log."""
+
+    @property
+    def tokens(self) -> Digester:
+        """Digests for redaction tokens."""
+        ...
+
+    def head(self, stream: StreamKey, seq: int) -> RunContext:
+        """The context that an agent handed on when its latest event was `seq`."""
+        ...
+
+
+class Stream:
+    """One stream while it is replayed."""
+
+    __slots__ = ("ended", "key", "latest_seq", "maker", "matcher", "recorded")
+
+    def __init__(self, key: StreamKey, recorded: StreamSteps | None, frontier: Frontier) -> None:
+        self.key = key
+        self.recorded = recorded
+        """None: the recording has no such stream."""
+        self.maker = StepMaker(*key)
+        self.matcher = Matcher(recorded, frontier) if recorded is not None else None
+        self.latest_seq = 1
+        self.ended = False
+
+
+class Session:
+    """What the tapes of a unit share while it is replayed."""
+
+    def __init__(self, unit: Unit, outside: Outside, otherwise: Otherwise | None = None) -> None:
+        self.unit = unit
+        self.outside = outside
+        self.policy: RedactionPolicy = policy_of(unit.redaction)
+        self.order = order_of(unit.streams, unit.times)
+        self.schedule = Schedule(self.order, otherwise)
+        self.schedule.stalled = self._stall
+        self.streams: dict[StreamKey, Stream] = {}
+        self.reads: list[UnrecordedInput] = []
+        self._frontier = Frontier()
+        self._recorded = {(stream.agent_id, stream.incarnation): stream for stream in unit.streams}
+        self._lives: defaultdict[str, list[int]] = defaultdict(list)
+        for agent_id, incarnation in sorted(self._recorded):
+            self._lives[agent_id].append(incarnation)
+        self._opened: Counter[str] = Counter()
+        self._served: Counter[str] = Counter()
+        self._taints: dict[str, None] = {}
+        self._missing: dict[str, None] = {}
+        self._outcomes: list[Divergence] = []
+        self._texts: dict[str, str] = {}
+        self._lock = threading.RLock()
+
+    def own(self) -> Stream:
+        """The unit's own stream."""
+        self._opened[self.unit.key[0]] += 1
+        return self._stream(self.unit.key)
+
+    def child(self, agent_id: str) -> Stream:
+        """The stream of a child agent that is opened now: lives of an agent are replayed in their order."""
+        lives = self._lives[agent_id]
+        with self._lock:
+            count = self._opened[agent_id]
+            self._opened[agent_id] += 1
+        following = (lives[-1] if lives else 0) + 1 + count - len(lives)
+        return self._stream((agent_id, lives[count] if count < len(lives) else following))
+
+    def take(self, stream: Stream, step: Step) -> Served:
+        """Match the next step of a stream.
+
+        Raises:
+            Halt: the replay ends here.
+        """
+        with self._lock:
+            if self.schedule.halted is not None:
+                raise self.schedule.halted
+            matcher = stream.matcher
+            if matcher is None:
+                raise self.halt()
+            expected = matcher.expected
+            if expected is None or expected.key != step.key or expected.name != step.name:
+                step = replace(step, where=place_of(sys._getframe(1)))  # noqa: SLF001 the frame is what is asked for
+            match = matcher.take(step)
+            if not isinstance(match, Served):
+                if isinstance(match, RecordingEnds):
+                    self.miss(f"the recording of {stream.key[0]!r} breaks off behind step {step.number - 1}")
+                raise self.halt()
+            if match.step is not None:
+                self._passed(stream, match.step, tentative=match.tentative)
+            if step.number > self.unit.steps_max:
+                self.miss(f"{stream.key[0]!r} was stopped after {self.unit.steps_max} steps, the most that was allowed")
+                raise self.halt()
+            return match
+
+    def outcome(self, request: Request, stream: Stream, step: Step, fixture: Fixture) -> Outcome:
+        """A recorded outcome, as control logic got it."""
+        self._served[request.kind] += 1
+        if fixture.seq > stream.latest_seq:
+            stream.latest_seq = fixture.seq
+        if fixture.redacted:
+            self.taint(f"control logic was given a token in place of a value in the result of {_name(step)}")
+        if fixture.error is not None:
+            known = (*request.raises, *request.failed, *request.unknown)
+            return Outcome(fixture.outcome or CallOutcome.ERROR, error=rehydrated(fixture.error, known, self.taint))
+        if fixture.unrecorded is not None and fixture.result is None and not fixture.pieces:
+            self.miss(f"the result of {_name(step)} could not be recorded: {fixture.unrecorded}")
+            raise self.halt()
+        value = decode_body(fixture.result) if fixture.result is not None else None
+        return Outcome(fixture.outcome or CallOutcome.OK, value=value)
+
+    def ended_otherwise(self, step: Step, outcome: CallOutcome) -> None:
+        """Control logic ended a call that the recording let come back, or the reverse."""
+        if self.schedule.halted is not None:
+            return
+        found = Divergence(
+            kind=DivergenceKind.OUTCOME_CHANGED,
+            agent_id=step.agent_id,
+            incarnation=step.incarnation,
+            step=step.number,
+            event_id=f"{self.unit.run_id}/{step.agent_id}#{step.incarnation}.{step.seq}",
+            hlc=step.hlc,
+            recorded=step,
+            replayed=replace(step, outcome=outcome, result=None, error_type=None, seq=0, hlc=0),
+        )
+        self._outcomes.append(replace(found, sentence=sentence(found)))
+
+    def never_back(self, step: Step) -> Halt:
+        """A recorded call never came back: the recording breaks off in it."""
+        self.miss(f"the recording of {step.agent_id!r} breaks off in {_name(step)}, which never came back")
+        return self.halt()
+
+    def clean(self, text: str) -> str:
+        """A text as the recording has it."""
+        known = self._texts.get(text)
+        if known is None:
+            encodable = text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+            known = self._texts[text] = self.policy.redact_text(encodable, self.outside.tokens)
+        return known
+
+    def payload(self, data: bytes) -> bytes:
+        """A body as the recording has it."""
+        return self.policy.redact(data, self.outside.tokens)[0]
+
+    def read(self, found: UnrecordedInput) -> None:
+        """Control logic read the outside past the boundary."""
+        self.reads.append(found)
+
+    def taint(self, text: str) -> None:
+        """Note what makes the replay less than exact."""
+        self._taints[text] = None
+
+    def miss(self, text: str) -> None:
+        """Note what evidence is not there."""
+        self._missing[text] = None
+
+    def halt(self) -> Halt:
+        """End the replay; every further passage through the boundary raises this."""
+        if not isinstance(self.schedule.halted, Halt):
+            self.schedule.halted = Halt("the replay has ended here")
+        return self.schedule.halted
+
+    def result(self, *, driven: bool = True) -> UnitResult:
+        """What the replay showed."""
+        found = [*self._outcomes, *self._divergences()]
+        return UnitResult(
+            divergences=tuple(blame(one, self.reads) for one in found),
+            steps_recorded=sum(len(stream.steps) for stream in self.unit.streams),
+            steps_replayed=sum(stream.maker.made for stream in self.streams.values()),
+            agents=len(self.unit.streams),
+            driven=driven,
+            served=dict(self._served),
+            blocked=tuple(self.reads),
+            taints=tuple(self._taints),
+            missing=tuple(self._missing),
+        )
+
+    def _divergences(self) -> list[Divergence]:
+        matchers = [stream.matcher for stream in self.streams.values()]
+        return [found for matcher in matchers if matcher is not None and (found := matcher.divergence()) is not None]
+
+    def _stream(self, key: StreamKey) -> Stream:
+        stream = self.streams[key] = Stream(key, self._recorded.get(key), self._frontier)
+        return stream
+
+    def _passed(self, stream: Stream, step: Step, *, tentative: bool) -> None:
+        self.schedule.began(stream.key, step.number)
+        if not tentative and step.seq > stream.latest_seq and step.kind != "agent":
+            stream.latest_seq = step.seq
+
+    def _stall(self) -> None:
+        """Nothing can happen any more: every stream that has not ended is missing something."""
+        for stream in self.streams.values():
+            if stream.matcher is not None and not stream.ended:
+                stream.matcher.stall()
+        self.halt()
+
+
+def _name(step: Step) -> str:
+    return f"{step.name} (step {step.number} of {step.agent_id!r})"

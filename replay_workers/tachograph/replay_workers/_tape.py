@@ -1,0 +1,176 @@
+"""The replaying tape: what control logic drives in place of a recorder, and is answered by the recording."""
+
+from __future__ import annotations
+
+from tachograph.core.boundary import Envelope, Fact, Outcome, Request, RunContext, Sources, TurnCounter
+from tachograph.core.canonical import encode_body
+from tachograph.core.causality import check_id
+from tachograph.core.errors import AgentMisuse, InternalError
+from tachograph.replay_workers._failure import described_error
+from tachograph.replay_workers._passage import ReplayPassage
+from tachograph.replay_workers._session import Session, Stream
+from tachograph.schemas import CallOutcome, EndOutcome
+
+_NULL = b"null"
+_CANCELLED = Outcome(CallOutcome.CANCELLED)
+
+
+class _NoSources:
+    """A replay has no clock, no chance and no ids of its own."""
+
+    def now_us(self) -> int:
+        raise InternalError("a replay asked the clock")
+
+    def seed(self) -> int:
+        raise InternalError("a replay asked for a seed")
+
+    def new_id(self) -> str:
+        raise InternalError("a replay asked for an id")
+
+
+_NO_SOURCES = _NoSources()
+
+
+class ReplayTape:
+    """A `Tape` that is answered by the recording; nothing leaves."""
+
+    __slots__ = ("_children", "_session", "_stream", "_top", "turns")
+
+    def __init__(self, session: Session, stream: Stream, top: ReplayTape | None = None) -> None:
+        self._session = session
+        self._stream = stream
+        self._top = top or self
+        self._children: dict[ReplayTape, None] = {}
+        """Tapes that are open below the unit's own."""
+        self.turns = TurnCounter()
+
+    @property
+    def sources(self) -> Sources:
+        """Never asked."""
+        return _NO_SOURCES
+
+    @property
+    def run_id(self) -> str:
+        """The recorded run's id."""
+        return self._session.unit.run_id
+
+    @property
+    def agent_id(self) -> str:
+        """The agent's id."""
+        return self._stream.key[0]
+
+    def begin(self, request: Request) -> ReplayPassage:
+        """A call goes out, and is held against the recording.
+
+        Raises:
+            UnserialisableValue: the arguments cannot be recorded.
+            AgentMisuse: the agent has ended.
+            Halt: the replay ends here.
+        """
+        session, stream = self._session, self._stream
+        arguments = _NULL if request.arguments is None else session.payload(encode_body(request.arguments))
+        self._check()
+        version = session.clean(request.version) if request.version is not None else None
+        step = stream.maker.call(request.kind, session.clean(request.name), arguments, version)
+        return ReplayPassage(session, stream, request, session.take(stream, step))
+
+    def send(self, to_agent_id: str, body: object) -> Envelope | None:
+        """A message goes out; there is nobody to deliver it to."""
+        check_id("agent id", to_agent_id)
+        message = self._session.payload(encode_body(body))
+        self._check()
+        self._session.take(self._stream, self._stream.maker.send(to_agent_id, message))
+        return None
+
+    def deliver(self, envelope: Envelope) -> None:
+        """Never asked."""
+        raise InternalError("a replay was to deliver a message")
+
+    async def deliver_async(self, envelope: Envelope) -> None:
+        """Never asked."""
+        raise InternalError("a replay was to deliver a message")
+
+    def collect(self) -> Envelope:
+        """Never asked."""
+        raise InternalError("a replay was to collect a message")
+
+    async def collect_async(self) -> Envelope:
+        """Never asked."""
+        raise InternalError("a replay was to collect a message")
+
+    def note(self, fact: Fact) -> None:
+        """Control logic states a fact."""
+        if fact.kind == "imported":
+            return
+        session, maker = self._session, self._stream.maker
+        value = session.payload(encode_body(fact.value))
+        self._check()
+        name = session.clean(fact.name)
+        if fact.kind == "state":
+            step = maker.state(name, value)
+        elif fact.kind == "checkpoint":
+            step = maker.checkpoint(name, value)
+        else:
+            step = maker.artifact(name, session.clean(fact.media_type), value)
+        session.take(self._stream, step)
+
+    def open(self, name: str, role: str) -> ReplayTape:
+        """Open the stream of a child agent."""
+        check_id("agent id", name)
+        if self._stream.ended:
+            raise AgentMisuse(
+                self.agent_id, f"it has ended and cannot open {name!r}", "Open agents before their parent's end."
+            )
+        session = self._session
+        session.take(self._stream, self._stream.maker.opened(name, session.clean(role)))
+        tape = ReplayTape(session, session.child(name), self._top)
+        self._top._children[tape] = None
+        return tape
+
+    def close(self, outcome: Outcome) -> None:
+        """End the stream; the unit's own ends every open stream first."""
+        if self._stream.ended:
+            return
+        if self._top is self:
+            for child in reversed(tuple(self._children)):
+                child._end(_CANCELLED)
+        self._end(outcome)
+
+    def context(self) -> RunContext:
+        """What the agent handed on here in the recording."""
+        return self._session.outside.head(self._stream.key, self._stream.latest_seq)
+
+    def told(self, logical_time_us: int) -> None:
+        """The agent was told this time."""
+
+    def _end(self, outcome: Outcome) -> None:
+        if self._stream.ended:
+            return
+        self._stream.ended = True
+        self._top._children.pop(self, None)
+        session = self._session
+        error = None
+        if outcome.error is not None:
+            name, message = described_error(outcome.error)
+            error = (name, session.clean(message))
+        step = self._stream.maker.ended(_end_outcome(outcome), self._result(outcome), error)
+        session.take(self._stream, step)
+
+    def _result(self, outcome: Outcome) -> bytes | None:
+        if outcome.status is not CallOutcome.OK:
+            return None
+        try:
+            data = encode_body(outcome.value)
+        except Exception:  # noqa: BLE001 the recording has no result either, whatever a stranger's codec raises
+            return None
+        return self._session.payload(data)
+
+    def _check(self) -> None:
+        if self._stream.ended:
+            raise AgentMisuse(self.agent_id, "it has ended", "Use an agent within its `with` block.")
+
+
+def _end_outcome(outcome: Outcome) -> EndOutcome:
+    if outcome.status is CallOutcome.OK:
+        return EndOutcome.OK
+    return EndOutcome.CANCELLED if outcome.status is CallOutcome.CANCELLED else EndOutcome.ERROR
