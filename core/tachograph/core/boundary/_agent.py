@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar, cast, overload
 
 from tachograph.core.boundary._chunks import live_chunks, served_chunks
 from tachograph.core.boundary._delivery import Counted
-from tachograph.core.boundary._details import described
+from tachograph.core.boundary._details import as_digest, described
 from tachograph.core.boundary._door import Door, request_for, unwrap
 from tachograph.core.boundary._failure import outcome_of_error, outcome_of_value
 from tachograph.core.boundary._model import model_request
@@ -93,7 +93,7 @@ class Agent(Door):
         self, function: Callable[..., object], /, *args: object, action_digest: bytes = b"", **kwargs: object
     ) -> object:
         """Ask for an approval; `{"approver", "granted", "decided_at", "expires_at"}` are read from the answer."""
-        return await self._outside("approval", function, args, kwargs, ApprovalRequest(action_digest))
+        return await self._outside("approval", function, args, kwargs, ApprovalRequest(as_digest(action_digest)))
 
     async def stream(
         self, function: Callable[..., object], /, *args: object, provider: str = "", **request: object

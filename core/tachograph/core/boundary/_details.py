@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -10,6 +11,8 @@ from tachograph.core.boundary._model import with_model_details
 from tachograph.core.boundary._values import Outcome
 from tachograph.schemas import ApprovalResponse, CallKind, Evidence, PolicyResponse, RetrievalResponse
 
+NO_DIGEST = bytes(32)
+
 
 def described(kind: CallKind, outcome: Outcome) -> Outcome:
     """The outcome with the details that its value carries for this kind of call."""
@@ -17,6 +20,22 @@ def described(kind: CallKind, outcome: Outcome) -> Outcome:
     if describe is None or outcome.error is not None:
         return outcome
     return describe(outcome)
+
+
+def as_digest(given: object) -> bytes:
+    """What a caller gives as a digest, as 32 bytes: itself when it is one, in hex or not, else the SHA-256 of it.
+
+    Zeros stand for none: a digest that is not given must not keep the call from being recorded.
+    """
+    if given is None or given in (b"", ""):
+        return NO_DIGEST
+    data = given if isinstance(given, bytes) else str(given).encode()
+    if len(data) == 2 * len(NO_DIGEST):
+        try:
+            return bytes.fromhex(data.decode())
+        except ValueError:
+            pass
+    return data if len(data) == len(NO_DIGEST) else hashlib.sha256(data).digest()
 
 
 def _with_evidence(outcome: Outcome) -> Outcome:
@@ -31,13 +50,12 @@ def _with_evidence(outcome: Outcome) -> Outcome:
 
 
 def _evidence(rank: int, row: Mapping[str, object]) -> Evidence:
-    chunk_hash = row.get("chunk_hash")
     score = row.get("score")
     return Evidence(
         document_id=str(row["document_id"]),
         document_version=str(row.get("document_version", "")),
         chunk_id=str(row.get("chunk_id", "")),
-        chunk_hash=chunk_hash if isinstance(chunk_hash, bytes) else str(chunk_hash or "").encode(),
+        chunk_hash=as_digest(row.get("chunk_hash")),
         rank=rank,
         score=float(score) if isinstance(score, int | float) else 0.0,
     )

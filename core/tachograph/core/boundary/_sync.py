@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import ParamSpec, TypeVar, cast
 
-from tachograph.core.boundary._details import described
+from tachograph.core.boundary._details import as_digest, described
 from tachograph.core.boundary._door import Door, request_for, unwrap
 from tachograph.core.boundary._failure import outcome_of_error, outcome_of_value
 from tachograph.core.boundary._model import model_request
@@ -78,7 +78,7 @@ class SyncAgent(Door):
         self, function: Callable[..., object], /, *args: object, action_digest: bytes = b"", **kwargs: object
     ) -> object:
         """Ask for an approval; `{"approver", "granted", "decided_at", "expires_at"}` are read from the answer."""
-        return self._outside("approval", function, args, kwargs, ApprovalRequest(action_digest))
+        return self._outside("approval", function, args, kwargs, ApprovalRequest(as_digest(action_digest)))
 
     def stream(
         self, function: Callable[..., object], /, *args: object, provider: str = "", **request: object
