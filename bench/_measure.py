@@ -111,9 +111,13 @@ class Worker:
 
 
 def measure(comparisons: list[Comparison], rounds: int, scale: float) -> list[Measured]:
-    """Measure rows that share a subject together, round by round in turn."""
+    """Measure rows that share a subject together, round by round in turn; a subject does the largest count of its rows."""
     subjects = sorted({name for row in comparisons for name in (row.ours, row.baseline)})
-    counts = {name: min(row.count for row in comparisons if name in (row.ours, row.baseline)) for name in subjects}
+    counts = {
+        name: max((row.count for row in comparisons if row.ours == name), default=0)
+        or max(row.count for row in comparisons if row.baseline == name)
+        for name in subjects
+    }
     workers = {name: Worker(name) for name in subjects}
     try:
         taken: dict[str, list[Figures]] = {name: [] for name in subjects}

@@ -1,0 +1,1 @@
+"""What is measured: the product, through its public doors."""

@@ -1,0 +1,86 @@
+"""Recording: the whole cost of a call, what its caller waits, and an effect made durable first."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from bench._measure import Figures, Subject, timed, waits
+from bench._payload import pairs
+from tachograph.core.boundary import SyncAgent
+from tachograph.core.redaction import DEFAULT_POLICY, NO_REDACTION, RedactionPolicy
+from tachograph.producers import Recorder, tool
+
+_PAIRS = pairs(256)
+
+
+class _Fleet:
+    """One agent with one tool, recording for as long as the subject lives."""
+
+    def __init__(self, policy: RedactionPolicy) -> None:
+        self.recorder = Recorder(Path(tempfile.mkdtemp(prefix="bench-ours-")) / "home", redaction=policy)
+        self.answer: dict[str, object] = {}
+        self._run = self.recorder.run("bench")
+        self._opening = self._run.__enter__().agent("worker")
+        self.agent: SyncAgent = self._opening.__enter__()
+
+    def call(self, index: int) -> None:
+        """One recorded call."""
+        arguments, self.answer = _PAIRS[index % 256]
+        self.agent.call(self._tool, arguments)
+
+    def effect(self, index: int) -> None:
+        """One recorded effect."""
+        self.agent.call(_effect, _PAIRS[index % 256][0])
+
+    def _tool(self, arguments: dict[str, object]) -> dict[str, object]:
+        return self.answer
+
+
+@tool(effect="write")
+def _effect(arguments: dict[str, object]) -> str:
+    return "done"
+
+
+def call() -> Subject:
+    """CPU of all threads for a call, without redaction."""
+    return _calls(NO_REDACTION)
+
+
+def call_redacted() -> Subject:
+    """The same with the default policy."""
+    return _calls(DEFAULT_POLICY)
+
+
+def call_wait() -> Subject:
+    """What the caller waits."""
+    fleet = _Fleet(NO_REDACTION)
+
+    def measured(count: int) -> Figures:
+        figures = waits(fleet.call, count)
+        fleet.recorder.flush()
+        return figures
+
+    return measured
+
+
+def durable_effect() -> Subject:
+    """Wall time of an effect that is durable before it leaves."""
+    fleet = _Fleet(NO_REDACTION)
+
+    def work(count: int) -> None:
+        for index in range(count):
+            fleet.effect(index)
+
+    return lambda count: timed(work, count)
+
+
+def _calls(policy: RedactionPolicy) -> Subject:
+    fleet = _Fleet(policy)
+
+    def work(count: int) -> None:
+        for index in range(count):
+            fleet.call(index)
+        fleet.recorder.flush()
+
+    return lambda count: timed(work, count)
