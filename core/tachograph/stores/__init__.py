@@ -5,15 +5,19 @@ them, `DirectoryObjects` keeps bodies under their digests. What is derived from 
 """
 
 from tachograph.stores._catalogue import SqliteCatalogue
+from tachograph.stores._findings import Finding, FindingKind, VerifyReport
 from tachograph.stores._home import Home
 from tachograph.stores._log import LocalLog, TornTail
 from tachograph.stores._objects import DirectoryObjects
 from tachograph.stores._rows import EffectRow, RunRow, RunStatus
 from tachograph.stores._spool import SpoolWriter
+from tachograph.stores._verify import verify_home
 
 __all__ = [
     "DirectoryObjects",
     "EffectRow",
+    "Finding",
+    "FindingKind",
     "Home",
     "LocalLog",
     "RunRow",
@@ -21,4 +25,6 @@ __all__ = [
     "SpoolWriter",
     "SqliteCatalogue",
     "TornTail",
+    "VerifyReport",
+    "verify_home",
 ]

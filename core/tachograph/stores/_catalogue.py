@@ -79,6 +79,11 @@ class SqliteCatalogue:
             return PastEffect(found.effect_id, tenant, name, idempotency_key, found.state)
         return None
 
+    def known_segments(self) -> dict[tuple[str, int], int]:
+        """Bytes of each segment (spool, number) that were read at the last refresh, which this is not."""
+        rows = cast("list[tuple[str, int, int]]", self._database.rows("SELECT spool, number, position FROM segments"))
+        return {(spool, number): position for spool, number, position in rows}
+
     def close(self) -> None:
         """Let go of the database."""
         self._database.close()

@@ -82,6 +82,12 @@ def unpack_header(data: bytes) -> SegmentHeader | None:
     return SegmentHeader(version, number, spool, previous, crc)
 
 
+def stored_header_crc(data: bytes) -> int:
+    """The checksum that stands in a header, whatever the rest of it is."""
+    (crc,) = _CRC.unpack_from(data, _HEADER.size)
+    return int(crc)
+
+
 def pack_seal(events: int, digest: bytes) -> bytes:
     """The payload of a seal."""
     return _SEAL.pack(SEAL_MARK, events, digest)

@@ -121,7 +121,8 @@ class _Grouping:
             for offset, payload in scan:
                 self._add(payload, offset, crc)
                 crc = scan.crc
-            offset, damaged = scan.position, scan.skip()
+            # A torn end is not searched for more: in a living spool it is a write under way.
+            offset, damaged = scan.position, scan.skip() if scan.ending is Ending.DAMAGED else None
             if damaged is not None:
                 self._add_damaged(damaged, offset, crc)
                 crc = scan.crc

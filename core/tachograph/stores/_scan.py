@@ -11,6 +11,12 @@ from tachograph.stores._frame import FRAME, FRAME_HEAD_BYTES, PAYLOAD_BYTES_MAX,
 
 _unpack = FRAME.unpack_from
 
+LENGTH_SEARCH_BYTES_MAX = 1024 * 1024
+"""How far a frame with a damaged length is searched for its end; an event is far smaller."""
+
+ZEROS_MIN = 512
+"""A power failure can leave a file longer than what reached the disk: whole sectors of zeros, which no event holds."""
+
 
 class Ending(StrEnum):
     """Why a scan stopped."""
@@ -34,7 +40,7 @@ class FrameScan:
         crc: of the frame (or header) before `start`.
     """
 
-    __slots__ = ("_data", "_start", "crc", "ending", "position", "reason", "seal", "seal_offset")
+    __slots__ = ("_data", "_start", "crc", "ending", "position", "reason", "seal", "seal_offset", "skipped_length")
 
     def __init__(self, data: bytes, start: int, crc: int) -> None:
         self._data = data
@@ -48,6 +54,8 @@ class FrameScan:
         """What is wrong at `position`, for a person."""
         self.seal: Seal | None = None
         self.seal_offset = 0
+        self.skipped_length: int | None = None
+        """What the length of the frame that was last skipped was changed to, if it was that."""
 
     @property
     def end(self) -> int:
@@ -75,18 +83,47 @@ class FrameScan:
         self._end(at)
 
     def skip(self) -> bytes | None:
-        """Step over a damaged frame whose length still holds; its payload, or None where nothing can be stepped over."""
+        """Step over a damaged frame; its payload, or None where the bytes cannot be made out any more."""
         at = self.position - self._start
-        if self.ending is not Ending.DAMAGED or self.seal is not None or self._length(at) is None:
+        if (
+            self.ending not in (Ending.DAMAGED, Ending.TORN)
+            or self.seal is not None
+            or len(self._data) - at < FRAME_HEAD_BYTES
+        ):
             return None
-        length, stored = _unpack(self._data, at)
+        said, stored = _unpack(self._data, at)
+        length = self._length(at)
+        if length is None or not self._goes_on(at, length):
+            length = self._true_length(at, stored) or length
+        if length is None:
+            return None
         payload = self._data[at + FRAME_HEAD_BYTES : at + FRAME_HEAD_BYTES + length]
-        computed = crc32c(payload, self.crc)
-        self.position += FRAME_HEAD_BYTES + length
-        # Where the checksum itself was damaged, the next frame still continues the one that was computed.
-        self.crc = computed if self._continues(computed) and not self._continues(stored) else stored
-        self.ending, self.reason = Ending.WHOLE, ""
+        self.skipped_length = said if said != length else None
+        self._step(length, stored, crc32c(payload, self.crc))
         return payload
+
+    def _step(self, length: int, stored: int, computed: int) -> None:
+        self.position += FRAME_HEAD_BYTES + length
+        at = self.position - self._start
+        # Where the checksum itself was damaged, the next frame still continues the one that was computed.
+        self.crc = computed if self._fits(at, computed) and not self._fits(at, stored) else stored
+        self.ending, self.reason = Ending.WHOLE, ""
+
+    def _goes_on(self, at: int, length: int) -> bool:
+        """Whether a frame of this length is followed by a whole one, or by nothing."""
+        _, stored = _unpack(self._data, at)
+        end = at + FRAME_HEAD_BYTES + length
+        payload = self._data[at + FRAME_HEAD_BYTES : end]
+        return end == len(self._data) or self._fits(end, stored) or self._fits(end, crc32c(payload, self.crc))
+
+    def _true_length(self, at: int, stored: int) -> int | None:
+        """The length under which the frame's checksum fits and the bytes go on."""
+        begin, crc = at + FRAME_HEAD_BYTES, self.crc
+        for end in range(begin + 1, min(len(self._data), begin + LENGTH_SEARCH_BYTES_MAX) + 1):
+            crc = crc32c(self._data[end - 1 : end], crc)
+            if crc == stored and (end == len(self._data) or self._fits(end, stored)):
+                return end - begin
+        return None
 
     def _length(self, at: int) -> int | None:
         """The length of the frame there, None where it cannot be one."""
@@ -96,8 +133,8 @@ class FrameScan:
         fits = 0 < length <= PAYLOAD_BYTES_MAX and at + FRAME_HEAD_BYTES + length <= len(self._data)
         return length if fits else None
 
-    def _continues(self, crc: int) -> bool:
-        at = self.position - self._start
+    def _fits(self, at: int, crc: int) -> bool:
+        """Whether a whole frame lies there that continues a checksum."""
         length = self._length(at)
         if length is None:
             return False
@@ -125,4 +162,6 @@ def _what_is_wrong(data: bytes, at: int) -> tuple[Ending, str]:
         return Ending.DAMAGED, f"a frame says that its length is {length} bytes"
     if at + FRAME_HEAD_BYTES + length > len(data):
         return Ending.TORN, f"the last frame has {rest - FRAME_HEAD_BYTES} of its {length} bytes"
+    if at + FRAME_HEAD_BYTES + length >= len(data) - ZEROS_MIN and data.endswith(bytes(ZEROS_MIN)):
+        return Ending.TORN, "the last frame ends in zeros"
     return Ending.DAMAGED, "the frame's checksum does not match its bytes"

@@ -23,6 +23,7 @@ from tachograph.stores._frame import (
     unpack_header,
 )
 from tachograph.stores._sources import spool_name
+from tachograph.stores._spool_list import list_spool
 
 SEGMENT_BYTES_MAX = 64 * 1024 * 1024
 """A segment is read into memory as a whole by verification: two of them, on two cores, stay below 200 MB."""
@@ -147,6 +148,7 @@ class SpoolWriter:
             lock(self._lock_descriptor)
             self._open_segment(hidden)
             hidden.rename(self.path)
+            list_spool(log_directory, self.name)
             sync_directory(log_directory)
         except OSError as error:
             self.abandon()

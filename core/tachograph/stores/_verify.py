@@ -1,0 +1,116 @@
+"""Verifying a home: every byte of its log, every event against the others, every body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tachograph.core.errors import UnknownRun
+from tachograph.core.ports import Progress
+from tachograph.stores._bodies import BodyCheck
+from tachograph.stores._chain import Chains
+from tachograph.stores._damaged import name_damaged
+from tachograph.stores._findings import Finding, FindingKind, VerifyReport
+from tachograph.stores._home import Home
+from tachograph.stores._segments import Spool, SpoolState, read_segment, segment_size
+from tachograph.stores._spool import segment_name
+from tachograph.stores._verify_events import EventCheck
+from tachograph.stores._verify_segment import SegmentCheck
+from tachograph.stores._verify_spools import check_closing, check_numbers, check_presence
+
+
+def _silent(done: int, total: int, what: str) -> None:
+    del done, total, what
+
+
+def verify_home(home: Home, run_ids: Sequence[str] | None = None, progress: Progress = _silent) -> VerifyReport:
+    """Check everything that can be checked: frames, seals, hash chains, causes, sequence numbers, bodies.
+
+    What is wrong is told, never mended, and nothing is written. Processes may go on recording meanwhile.
+
+    Args:
+        home: what to verify.
+        run_ids: the runs to verify, with the segments they lie in; None: everything.
+        progress: called before each segment and on the way through the bodies.
+
+    Raises:
+        UnknownRun: a run to verify is not there.
+        StoreUnavailable: the operating system refuses to give the bytes.
+    """
+    return _Verification(home, run_ids, progress).run()
+
+
+class _Verification:
+    def __init__(self, home: Home, run_ids: Sequence[str] | None, progress: Progress) -> None:
+        self._home = home
+        self._progress = progress
+        self._findings: list[Finding] = []
+        self._chains = Chains()
+        self._bodies = BodyCheck(home.objects, home.digester)
+        self._events = EventCheck(self._chains, self._bodies, None if run_ids is None else frozenset(run_ids))
+        self._wanted = None if run_ids is None else _segments_of(home, run_ids)
+        self._segments = 0
+
+    def run(self) -> VerifyReport:
+        known = self._home.catalogue.known_segments() if self._wanted is None else {}
+        spools = self._home.log.spools()
+        total = sum(len(self._numbers(spool)) for spool in spools)
+        for spool in spools:
+            self._check_spool(spool, total)
+        if self._wanted is None:
+            self._findings += check_presence(self._home.path / "log", spools, known)
+        named = name_damaged(self._events.damaged, self._chains)
+        self._findings += named
+        self._chains.finish(frozenset(finding.event_id for finding in named if finding.event_id is not None))
+        self._bodies.finish(lambda done, of: self._progress(done, of, "bodies"))
+        self._findings += [*self._events.findings, *self._chains.findings, *self._bodies.findings]
+        self._findings += self._events.truncated()
+        return VerifyReport(
+            tuple(sorted(self._findings, key=_order)),
+            self._events.count,
+            self._bodies.count,
+            self._segments,
+            len({run_id for run_id, _, _ in self._chains.streams}),
+        )
+
+    def _numbers(self, spool: Spool) -> Sequence[int]:
+        if self._wanted is None:
+            return spool.numbers
+        return [number for number in spool.numbers if (spool.name, number) in self._wanted]
+
+    def _check_spool(self, spool: Spool, total: int) -> None:
+        self._chains.alive = spool.state is SpoolState.OPEN
+        seals: dict[int, bytes | None] = {}
+        previous: dict[int, bytes | None] = {}
+        for number in self._numbers(spool):
+            self._progress(self._segments, total, "segments")
+            check = self._check_segment(spool, number)
+            seals[number], previous[number] = check.seal, check.previous_seal
+            self._segments += 1
+        if self._wanted is None:
+            self._findings += check_numbers(spool)
+            self._findings += check_closing(spool, seals, previous)
+
+    def _check_segment(self, spool: Spool, number: int) -> SegmentCheck:
+        file = spool.path / segment_name(number)
+        data = read_segment(file, 0, segment_size(file))
+        early = number == spool.numbers[-1] and spool.state is not SpoolState.CLOSED
+        check = SegmentCheck(f"log/{spool.name}/{file.name}", spool.name, number, data, may_end_early=early)
+        self._events.check(check)
+        self._findings += check.findings
+        if check.torn is not None and spool.state is not SpoolState.OPEN:
+            self._findings.append(check.torn)
+        return check
+
+
+def _segments_of(home: Home, run_ids: Sequence[str]) -> frozenset[tuple[str, int]]:
+    found: set[tuple[str, int]] = set()
+    for run_id in run_ids:
+        ranges = home.catalogue.ranges(run_id)
+        if not ranges:
+            raise UnknownRun(run_id, str(home.path))
+        found.update((part.spool, part.number) for part in ranges)
+    return frozenset(found)
+
+
+def _order(finding: Finding) -> tuple[bool, str, int, FindingKind]:
+    return finding.severity == "warning", finding.path, finding.offset, finding.kind
