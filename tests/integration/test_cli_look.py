@@ -30,7 +30,7 @@ def test_runs_lists_what_is_there(recorded: Recorded) -> None:
     assert [run["unknown_effects"] for run in shown] == [0, 1]
     assert all((run["name"], run["status"], run["agents"]) == ("desk", "FINISHED", 2) for run in shown)
     text = tacho("--home", home, "runs").out
-    assert run_ids[0][:8] in text
+    assert run_ids[0][:12] in text
     assert "FINISHED" in text
 
 

@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from tachograph.control._answer import Answer, Document
 from tachograph.control._exit import ExitCode
-from tachograph.control._homes import LoadedRun, load_run
+from tachograph.control._homes import LoadedRun, load_run, short_ids
 from tachograph.control._parser import Commands, add_command
 from tachograph.control._progress import progress
 from tachograph.control._screen import Part, Screen, Span
@@ -148,4 +148,4 @@ def _render(screen: Screen, run_id: str, steps: Sequence[Step], home: Path) -> N
     screen.line()
     screen.line("See for yourself:")
     for command in ("show", "timeline", "replay"):
-        screen.line("   ", Span(f"tacho {at}{command} {run_id[:8]}", "link"))
+        screen.line("   ", Span(f"tacho {at}{command} {short_ids([run_id])[run_id]}", "link"))

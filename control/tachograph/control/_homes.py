@@ -18,7 +18,10 @@ from tachograph.stores import Home
 LATEST = "latest"
 """Names the run that started last."""
 
-_SHORTEST_ID = 8
+_PREFIX = "run-"
+"""Ids begin with it; nobody has to type it."""
+
+_SHORTEST_ID = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ def resolve_run(home: Home, text: str) -> str:
         return text
     if text == LATEST and run_ids:
         return run_ids[-1]
-    found = [run_id for run_id in run_ids if text and run_id.startswith(text)]
+    found = [run_id for run_id in run_ids if text and run_id.startswith((text, _PREFIX + text))]
     if not found:
         raise UnknownRun(text, str(home.path), tuple(get_close_matches(text, run_ids, 3, 0.5)))
     if len(found) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from tachograph.control._escape import escape
@@ -15,7 +15,7 @@ def silent(done: int, total: int, what: str) -> None:
 
 
 @contextmanager
-def progress(task: str) -> Iterator[Progress]:
+def progress(task: str) -> Generator[Progress]:
     """A progress callback that draws a bar while the block runs."""
     if not sys.stderr.isatty():
         yield silent
@@ -25,7 +25,7 @@ def progress(task: str) -> Iterator[Progress]:
 
 
 @contextmanager
-def _bar(task: str) -> Iterator[Progress]:
+def _bar(task: str) -> Generator[Progress]:
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn

@@ -55,7 +55,8 @@ class Screen:
         for word in words:
             if used > indent and used + width(word.text.rstrip()) > min(self.columns, _TEXT_COLUMNS_MAX):
                 self.line(*line)
-                line, used = [" " * indent], indent
+                line = [" " * indent]
+                used = indent
             line.append(word)
             used += width(word.text)
         self.line(*line)

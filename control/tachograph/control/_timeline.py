@@ -206,8 +206,8 @@ def _tell_life(event: RunStarted | AgentStarted | RunFinished | AgentFinished, p
             if event.error is not None:
                 return "failed", f"{what}: {event.outcome} {_error(event.error)}", None
             kind: RowKind = "end" if event.outcome is EndOutcome.OK else "failed"
-            result = "" if event.result is None else f" → {preview(event.result, event_id_of(event.meta))}"
-            return kind, f"{what}: {event.outcome}{result}", None
+            result = "null" if event.result is None else preview(event.result, event_id_of(event.meta))
+            return kind, f"{what}: {event.outcome}" + ("" if result == "null" else f" → {result}"), None
 
 
 _TOLD_BY_THE_CALL = (EffectState.PLANNED, EffectState.EXECUTING, EffectState.CONFIRMED)

@@ -24,11 +24,12 @@ def status_span(status: VerdictStatus) -> Span:
 def show_verdict(screen: Screen, verdict: Verdict) -> None:
     """The three levels, what was served, what is missing, and the first divergence."""
     steps = f"{verdict.steps_replayed} of {verdict.steps_recorded} steps, {verdict.agents} agents"
-    for name, level, more in (
+    levels: tuple[tuple[str, Level, str], ...] = (
         ("control flow", verdict.control_flow, steps),
         ("state", verdict.state, ""),
         ("content", verdict.content, ""),
-    ):
+    )
+    for name, level, more in levels:
         screen.line("  ", f"{name:<13}", Span(f"{level.replace('_', ' '):<11}", _LEVEL_STYLE[level]), more)
     screen.line("  ", f"{'answers':<13}", *_answers(verdict))
     _listed(screen, "missing", verdict.missing, "warn")
