@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tachograph.core.causality import EventId
 from tachograph.core.replay._align import Edit, Identity, first_edit
 from tachograph.core.replay._candidates import nearest
 from tachograph.core.replay._fields import field_changes
@@ -75,7 +76,7 @@ def event_id_of(run_id: str, step: Step | None) -> str | None:
     """The event that a recorded step begins with."""
     if step is None or step.seq == 0:
         return None
-    return f"{run_id}/{step.agent_id}#{step.incarnation}.{step.seq}"
+    return str(EventId(run_id, step.agent_id, step.incarnation, step.seq))
 
 
 def changed_kind(kind: StepKind) -> DivergenceKind:

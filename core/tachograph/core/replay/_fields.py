@@ -6,7 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice
+from typing import TypeAlias, cast
 
+from tachograph.core.canonical import JsonValue, display
 from tachograph.core.replay._values import FieldChange
 
 CHANGES_MAX = 20
@@ -20,8 +22,6 @@ _LEAD = 60
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
-
 
 class _Absent:
     """There is no value on this side."""
@@ -29,7 +29,7 @@ class _Absent:
 
 _ABSENT = _Absent()
 
-_Side = Json | _Absent
+_Side: TypeAlias = "JsonValue | _Absent"
 
 
 def field_changes(recorded: bytes, replayed: bytes, limit: int = CHANGES_MAX) -> tuple[FieldChange, ...]:
@@ -53,17 +53,20 @@ def shorten(text: str, limit: int) -> str:
     return f"{text[: limit - tail - 1]}…{text[len(text) - tail :]}"
 
 
-def shown_value(payload: bytes) -> Json:
-    """The payload as a person expects it, tags turned into plain values."""
-    return _parsed(payload)
-
-
-def _parsed(payload: bytes) -> Json:
+def shown_value(payload: bytes) -> JsonValue:
+    """The payload as a person expects it, tags turned into plain values; text where it is not JSON."""
     try:
-        value: Json = json.loads(payload)
+        return display(payload)
     except (ValueError, RecursionError):
         return payload.decode("utf-8", "replace")
-    return value
+
+
+def _parsed(payload: bytes) -> JsonValue:
+    """The payload as it lies, tags and all."""
+    try:
+        return cast("JsonValue", json.loads(payload))
+    except (ValueError, RecursionError):
+        return payload.decode("utf-8", "replace")
 
 
 def _changes(path: str, recorded: _Side, replayed: _Side) -> Iterator[FieldChange]:
@@ -76,7 +79,7 @@ def _changes(path: str, recorded: _Side, replayed: _Side) -> Iterator[FieldChang
         yield FieldChange(path, *_both(_side(recorded), _side(replayed)))
 
 
-def _item_changes(path: str, recorded: list[Json], replayed: list[Json]) -> Iterator[FieldChange]:
+def _item_changes(path: str, recorded: list[JsonValue], replayed: list[JsonValue]) -> Iterator[FieldChange]:
     """Changes of list items; what is inserted or removed shows as such and does not shift what follows."""
     first, last = _common_ends(recorded, replayed)
     old, new = recorded[first : len(recorded) - last], replayed[first : len(replayed) - last]
@@ -86,7 +89,7 @@ def _item_changes(path: str, recorded: list[Json], replayed: list[Json]) -> Iter
         yield from _changes(f"{path}[{first + index}]", before, after)
 
 
-def _common_ends(recorded: list[Json], replayed: list[Json]) -> tuple[int, int]:
+def _common_ends(recorded: list[JsonValue], replayed: list[JsonValue]) -> tuple[int, int]:
     """How many items are equal at the start, and at the end of lists of different length."""
     shorter = min(len(recorded), len(replayed))
     first = 0
@@ -99,7 +102,7 @@ def _common_ends(recorded: list[Json], replayed: list[Json]) -> tuple[int, int]:
     return first, last
 
 
-def _same(recorded: Json, replayed: Json) -> bool:
+def _same(recorded: JsonValue, replayed: JsonValue) -> bool:
     return next(_changes("", recorded, replayed), None) is None
 
 
@@ -107,7 +110,7 @@ def _member(path: str, name: str) -> str:
     return f"{path}.{name}" if _PLAIN_NAME.match(name) else f"{path}[{json.dumps(name, ensure_ascii=False)}]"
 
 
-def text_of(value: Json) -> str:
+def text_of(value: JsonValue) -> str:
     """A value as JSON text."""
     return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
 

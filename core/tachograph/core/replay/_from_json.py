@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, cast
 
+from tachograph.core.canonical import JsonValue
 from tachograph.core.errors import UnreadableInput
-from tachograph.core.replay._json import Json
 from tachograph.core.replay._values import (
     Candidate,
     Divergence,
@@ -29,7 +29,7 @@ _REMEDY = "Give what `verdict_json` wrote, of this release or an older one."
 class _Object:
     """A JSON object whose members are read by name and type."""
 
-    def __init__(self, value: Json, what: str) -> None:
+    def __init__(self, value: JsonValue, what: str) -> None:
         if not isinstance(value, dict):
             raise UnreadableInput(what, f"it is {type(value).__name__}, not an object", _REMEDY)
         self._members = value
@@ -84,13 +84,13 @@ class _Object:
             raise self._wrong(name, f"one of {', '.join(allowed)}")
         return found
 
-    def _items(self, name: str) -> list[Json]:
+    def _items(self, name: str) -> list[JsonValue]:
         found = self._get(name)
         if not isinstance(found, list):
             raise self._wrong(name, "a list")
         return found
 
-    def _get(self, name: str) -> Json:
+    def _get(self, name: str) -> JsonValue:
         return self._members.get(name)
 
     def _wrong(self, name: str, wanted: str) -> UnreadableInput:
@@ -98,7 +98,7 @@ class _Object:
         return UnreadableInput(f"{self._what}.{name}", f"it is {found!r:.80}, not {wanted}", _REMEDY)
 
 
-def verdict_from_json(value: Json) -> Verdict:
+def verdict_from_json(value: JsonValue) -> Verdict:
     """The verdict that `verdict_json` wrote.
 
     Raises:
@@ -128,7 +128,7 @@ def verdict_from_json(value: Json) -> Verdict:
     )
 
 
-def divergence_from_json(value: Json) -> Divergence:
+def divergence_from_json(value: JsonValue) -> Divergence:
     """The divergence that `divergence_json` wrote.
 
     Raises:
@@ -137,7 +137,7 @@ def divergence_from_json(value: Json) -> Divergence:
     return _divergence(_Object(value, "divergence"))
 
 
-def step_from_json(value: Json) -> Step:
+def step_from_json(value: JsonValue) -> Step:
     """The step that `step_json` wrote.
 
     Raises:
@@ -146,7 +146,7 @@ def step_from_json(value: Json) -> Step:
     return _step(_Object(value, "step"))
 
 
-def read_from_json(value: Json) -> UnrecordedInput:
+def read_from_json(value: JsonValue) -> UnrecordedInput:
     """The read past the boundary that `read_json` wrote.
 
     Raises:

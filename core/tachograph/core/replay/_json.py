@@ -21,12 +21,11 @@ Keys are only ever added.
 
 from __future__ import annotations
 
+from tachograph.core.canonical import JsonValue
 from tachograph.core.replay._values import Divergence, FieldChange, Step, UnrecordedInput, Verdict
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
-
-def verdict_json(verdict: Verdict) -> dict[str, Json]:
+def verdict_json(verdict: Verdict) -> dict[str, JsonValue]:
     """A verdict as JSON."""
     first = verdict.first_divergence
     return {
@@ -46,7 +45,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Json]:
     }
 
 
-def divergence_json(found: Divergence) -> dict[str, Json]:
+def divergence_json(found: Divergence) -> dict[str, JsonValue]:
     """A divergence as JSON."""
     return {
         "kind": found.kind.value,
@@ -69,7 +68,7 @@ def divergence_json(found: Divergence) -> dict[str, Json]:
     }
 
 
-def step_json(step: Step) -> dict[str, Json]:
+def step_json(step: Step) -> dict[str, JsonValue]:
     """A step as JSON."""
     return {
         "agent": step.agent_id,
@@ -89,7 +88,7 @@ def step_json(step: Step) -> dict[str, Json]:
     }
 
 
-def read_json(read: UnrecordedInput) -> dict[str, Json]:
+def read_json(read: UnrecordedInput) -> dict[str, JsonValue]:
     """A read past the boundary as JSON."""
     return {
         "what": read.what,
@@ -102,5 +101,5 @@ def read_json(read: UnrecordedInput) -> dict[str, Json]:
     }
 
 
-def _change_json(change: FieldChange) -> dict[str, Json]:
+def _change_json(change: FieldChange) -> dict[str, JsonValue]:
     return {"path": change.path, "recorded": change.recorded, "replayed": change.replayed}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
-from tachograph.core.replay._fields import Json, shorten, shown_value, text_of
+from tachograph.core.canonical import JsonValue
+from tachograph.core.replay._fields import shorten, shown_value, text_of
 from tachograph.core.replay._values import Step
 
 ARGUMENTS_CHARACTERS_MAX = 80
@@ -40,7 +39,7 @@ def arguments(step: Step, limit: int) -> str:
     return "" if value is None else shorten(text_of(value), limit)
 
 
-def _written(value: dict[str, Json]) -> list[str]:
+def _written(value: dict[str, JsonValue]) -> list[str]:
     positional, named = value["args"], value["kwargs"]
     texts = [text_of(item) for item in positional] if isinstance(positional, list) else []
     if isinstance(named, dict):
@@ -74,11 +73,6 @@ def place(agent_id: str, step: int) -> str:
 def times(count: int) -> str:
     """How often."""
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
-
-
-def quoted(text: str) -> str:
-    """Text in double quotes, control characters written out."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 _PLAIN = {

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
+from tachograph.core.causality import EventId
 from tachograph.core.replay._maker import StepMaker
 from tachograph.core.replay._recorded import Fixture, Piece, RecordedError, StreamSteps
 from tachograph.core.replay._values import Step
@@ -56,12 +57,14 @@ class _Draft:
     last_seq: int = 0
     ended: bool = False
     started: AgentStarted | None = None
-    begun: list[Beginning] = field(default_factory=list)
-    hlcs: list[int] = field(default_factory=list)
-    opened: list[tuple[int, AgentStarted]] = field(default_factory=list)
+    begun: list[Beginning] = field(default_factory=list[Beginning])
+    hlcs: list[int] = field(default_factory=list[int])
+    opened: list[tuple[int, AgentStarted]] = field(default_factory=list[tuple[int, AgentStarted]])
     """(seq of this stream's event behind which it was opened, the child's first event)."""
-    finished: dict[int, CallFinished | MessageReceived] = field(default_factory=dict)
-    chunks: dict[int, list[CallChunk]] = field(default_factory=dict)
+    finished: dict[int, CallFinished | MessageReceived] = field(
+        default_factory=dict[int, CallFinished | MessageReceived]
+    )
+    chunks: dict[int, list[CallChunk]] = field(default_factory=dict[int, list[CallChunk]])
 
 
 def steps_of(events: Iterable[Event], body: ReadBody) -> dict[tuple[str, int], StreamSteps]:
@@ -265,4 +268,4 @@ def _is_redacted(end: CallFinished) -> bool:
 
 
 def _event_id(meta: EventMeta) -> str:
-    return f"{meta.run_id}/{meta.agent_id}#{meta.incarnation}.{meta.seq}"
+    return str(EventId(meta.run_id, meta.agent_id, meta.incarnation, meta.seq))

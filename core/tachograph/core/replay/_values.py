@@ -145,9 +145,9 @@ class Verdict:
     """Sentences: any stub, live call, minor difference, token given in place of a value."""
     missing: tuple[str, ...] = ()
     """Sentences: what evidence is not there."""
-    served: Mapping[str, int] = field(default_factory=dict)
+    served: Mapping[str, int] = field(default_factory=dict[str, int])
     """Calls answered from the recording, by kind."""
-    live: Mapping[str, int] = field(default_factory=dict)
+    live: Mapping[str, int] = field(default_factory=dict[str, int])
     """Calls that left, by kind; an exact replay has none."""
     blocked: tuple[UnrecordedInput, ...] = ()
     """Reads of the outside that bypassed the boundary."""

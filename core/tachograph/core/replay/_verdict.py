@@ -40,9 +40,9 @@ class UnitResult:
     agents: int = 0
     driven: bool = True
     """Whether its control logic was driven at all; if not, `missing` says why."""
-    served: Mapping[str, int] = field(default_factory=dict)
+    served: Mapping[str, int] = field(default_factory=dict[str, int])
     """Calls answered from the recording, by kind."""
-    live: Mapping[str, int] = field(default_factory=dict)
+    live: Mapping[str, int] = field(default_factory=dict[str, int])
     """Calls that left, by kind."""
     blocked: tuple[UnrecordedInput, ...] = ()
     """Reads of the outside that bypassed the boundary."""

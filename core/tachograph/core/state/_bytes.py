@@ -121,10 +121,10 @@ def _tuple(value: object, hints: tuple[object, ...]) -> object:
 
 def _dict(value: object, hints: tuple[object, ...]) -> object:
     key, item = hints
-    pairs = value.items() if isinstance(value, dict) else cast("list[tuple[object, object]]", value)
-    return {
-        _typed(name, key): _typed(content, item) for name, content in cast("Iterable[tuple[object, object]]", pairs)
-    }
+    if isinstance(value, dict):
+        return {name: _typed(content, item) for name, content in cast("dict[str, object]", value).items()}
+    pairs = cast("list[tuple[object, object]]", value)
+    return {_typed(name, key): _typed(content, item) for name, content in pairs}
 
 
 def _as_is(value: object, hints: tuple[object, ...]) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tachograph.core.causality import EventId
 from tachograph.core.effects import transition
 from tachograph.core.state._model import EffectRecord, RunState, Stamp
 from tachograph.schemas import CallFinished, CallStarted, EffectState, EffectTransitioned, EventMeta
@@ -70,7 +71,7 @@ def _record(state: RunState, effect_id: str) -> EffectRecord:
 
 
 def _effect_id(meta: EventMeta, seq: int) -> str:
-    return f"{meta.run_id}/{meta.agent_id}#{meta.incarnation}.{seq}"
+    return str(EventId(meta.run_id, meta.agent_id, meta.incarnation, seq))
 
 
 def _stamp(meta: EventMeta) -> Stamp:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Never, cast
 
+from tachograph.core.causality import EventId
 from tachograph.core.state._effects import called, came_back, moved
 from tachograph.core.state._model import LOOP_MIN, AgentState, Letter, OpenCall, RunState, Streak
 from tachograph.schemas import (
@@ -121,7 +122,7 @@ def _call_finished(state: RunState, agent: AgentState, event: CallFinished) -> N
         _used(agent, event.usage)
     if event.unrecorded is not None:
         meta = event.meta
-        state.unrecorded[f"{meta.run_id}/{meta.agent_id}#{meta.incarnation}.{meta.seq}"] = event.unrecorded
+        state.unrecorded[str(EventId(meta.run_id, meta.agent_id, meta.incarnation, meta.seq))] = event.unrecorded
     if call is None:
         return
     if call.kind in _LOOPING:

@@ -65,14 +65,14 @@ class AgentState:
     """The time it was told last."""
     acts: bool = False
     """Whether control logic did anything here; the stream of a reconciler or an archivist only states decisions."""
-    open_calls: dict[int, OpenCall] = field(default_factory=dict)
+    open_calls: dict[int, OpenCall] = field(default_factory=dict[int, OpenCall])
     """By the `seq` of their CallStarted."""
-    values: dict[str, Body] = field(default_factory=dict)
+    values: dict[str, Body] = field(default_factory=dict[str, Body])
     """Application state."""
     checkpoint: tuple[str, int] | None = None
     """The latest one's name and `seq`."""
-    artifacts: dict[str, Body] = field(default_factory=dict)
-    calls: dict[str, int] = field(default_factory=dict)
+    artifacts: dict[str, Body] = field(default_factory=dict[str, Body])
+    calls: dict[str, int] = field(default_factory=dict[str, int])
     """Calls so far, by kind."""
     errors: int = 0
     """Calls that came back with anything but OK."""
@@ -80,7 +80,7 @@ class AgentState:
     output_tokens: int = 0
     cost_micros: int = 0
     streak: Streak | None = None
-    loops: list[Streak] = field(default_factory=list)
+    loops: list[Streak] = field(default_factory=list[Streak])
 
 
 @dataclass(slots=True)
@@ -156,19 +156,19 @@ class RunState:
     events: int = 0
     hlc: int = 0
     """Of the latest event."""
-    agents: dict[tuple[str, int], AgentState] = field(default_factory=dict)
+    agents: dict[tuple[str, int], AgentState] = field(default_factory=dict[tuple[str, int], AgentState])
     """By (agent_id, incarnation)."""
-    in_flight: dict[str, Letter] = field(default_factory=dict)
+    in_flight: dict[str, Letter] = field(default_factory=dict[str, Letter])
     """Sent and not received, by message id."""
-    early: set[str] = field(default_factory=set)
+    early: set[str] = field(default_factory=set[str])
     """Messages whose receipt was seen before their sending."""
-    effects: dict[str, EffectRecord] = field(default_factory=dict)
+    effects: dict[str, EffectRecord] = field(default_factory=dict[str, EffectRecord])
     """By effect id."""
-    unrecorded: dict[str, str] = field(default_factory=dict)
+    unrecorded: dict[str, str] = field(default_factory=dict[str, str])
     """Event id to why a result could not be recorded."""
-    erased: set[bytes] = field(default_factory=set)
+    erased: set[bytes] = field(default_factory=set[bytes])
     """Digests of erased bodies."""
-    gaps: list[tuple[str, int, int, int]] = field(default_factory=list)
+    gaps: list[tuple[str, int, int, int]] = field(default_factory=list[tuple[str, int, int, int]])
     """(agent_id, incarnation, first and last missing `seq`)."""
 
 

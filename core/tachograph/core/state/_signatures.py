@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from tachograph.core.causality import EventId
 from tachograph.core.state._hits import FailureClass, Severity, SignatureHit
 from tachograph.core.state._model import AgentState, RunState
 from tachograph.core.state._repeats import repeats
@@ -114,7 +115,7 @@ def _truncated(state: RunState) -> Iterator[SignatureHit]:
 
 
 def _event_id(state: RunState, agent: AgentState, seq: int) -> str:
-    return f"{state.run_id}/{agent.agent_id}#{agent.incarnation}.{seq}"
+    return str(EventId(state.run_id, agent.agent_id, agent.incarnation, seq))
 
 
 _Rule = Callable[[RunState], Iterator[SignatureHit]]
