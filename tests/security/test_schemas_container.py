@@ -117,6 +117,30 @@ def test_all_blocks_together_have_a_limit() -> None:
         read(written(PAYLOADS * 40), Limits(decompressed_bytes_max=20_000))
 
 
+def test_objects_have_a_limit() -> None:
+    """They are held in memory, so empty ones count as well."""
+    file = io.BytesIO()
+    write_container(file, PAYLOADS, {}, ((bytes([number]) * 32, b"") for number in range(100)))
+    with pytest.raises(LimitExceeded, match="all objects"):
+        read(file.getvalue(), Limits(objects_bytes_max=20_000))
+
+
+@pytest.mark.parametrize(
+    ("frames", "reason"),
+    [
+        ([(0, b"short")], "shorter than its key"),
+        ([(1, PAYLOADS[0]), (0, bytes(40))], "behind an event"),
+        ([(2, PAYLOADS[0])], "not its frame's"),
+    ],
+)
+def test_frames_that_are_out_of_place_are_refused(frames: list[tuple[int, bytes]], reason: str) -> None:
+    """Objects come first and are whole; a frame states its event's schema."""
+    data = b"".join(long(number) + long(len(payload)) + payload for number, payload in frames)
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    with pytest.raises(CorruptPayload, match=reason):
+        read(with_block(long(len(frames)), packer.compress(data) + packer.flush()))
+
+
 def test_a_block_cannot_ask_for_many_events_or_bytes() -> None:
     """Counts and sizes are held against limits before anything is read."""
     many = long((1 << 31) - 1)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 import json
 import subprocess
 import sys
 import typing
 from enum import StrEnum
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -129,3 +131,30 @@ def test_importing_reads_no_schema() -> None:
         "assert not [name for name in sys.modules if name.startswith('fastavro')]"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def documented() -> dict[tuple[str, str], str]:
+    """What the classes say about themselves (under an empty field name) and about their fields."""
+    said: dict[tuple[str, str], str] = {}
+    for module in (_details, _events, _parts):
+        for node in ast.parse(Path(str(module.__file__)).read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                said[node.name, ""] = plain(ast.get_docstring(node) or "")
+                for field, text in itertools.pairwise(node.body):
+                    if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                        said[node.name, ast.unparse(field.target)] = plain(str(ast.literal_eval(text.value)))
+    return said
+
+
+def plain(text: str) -> str:
+    """Documentation as one line without markup."""
+    return " ".join(text.replace("`", "").split())
+
+
+def test_files_and_classes_are_documented_alike() -> None:
+    """Whoever reads events without this code is told the same."""
+    said = documented()
+    for name, schema in RECORDS.items():
+        assert schema["doc"] == said[name, ""]
+        for field in schema["fields"]:
+            assert field.get("doc") == said.get((name, field["name"])), (name, field["name"])

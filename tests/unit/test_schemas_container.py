@@ -14,10 +14,10 @@ from tachograph.schemas import UnsupportedSchema, decode, read_container, write_
 PAYLOADS = [payload_of(event) for event in EXAMPLES]
 
 
-def written(payloads: list[bytes], manifest: dict[str, str]) -> bytes:
+def written(payloads: list[bytes], manifest: dict[str, str], objects: dict[bytes, bytes] | None = None) -> bytes:
     """A container's bytes."""
     file = io.BytesIO()
-    assert write_container(file, payloads, manifest) == len(payloads)
+    assert write_container(file, payloads, manifest, (objects or {}).items()) == len(payloads)
     return file.getvalue()
 
 
@@ -34,6 +34,15 @@ def test_an_empty_container_is_one() -> None:
     container = read_container(io.BytesIO(written([], {})))
     assert list(container.payloads) == []
     assert container.manifest == {}
+
+
+def test_bodies_travel_with_their_events() -> None:
+    """What the bodies name is there as soon as the first event is."""
+    objects = {bytes([number]) * 32: bytes([number]) * number * 100 for number in range(200)}
+    container = read_container(io.BytesIO(written(PAYLOADS, {}, objects)))
+    assert next(container.payloads) == PAYLOADS[0]
+    assert container.objects == objects
+    assert list(container.payloads) == PAYLOADS[1:]
 
 
 def test_equal_events_make_equal_bytes() -> None:

@@ -37,6 +37,9 @@ _VARINT_BYTES_MAX = 10
 _TRAILING_BYTES_MAX = 3
 """Writers that cut a zlib stream into a deflate stream (fastavro, too) leave this much of its checksum behind."""
 
+_ENTRY_BYTES = 200
+"""What an object takes in memory beside its bytes: many empty ones are not free."""
+
 _JSON_MARKS: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[{\]}]', re.DOTALL)
 """Strings, whole, and the brackets outside of them."""
 
@@ -219,9 +222,10 @@ class _Objects:
         """One object: its key, then its bytes."""
         if len(frame) < KEY_BYTES:
             raise self._source.corrupt("an object is shorter than its key")
-        self._total += len(frame)
+        self._total += len(frame) + _ENTRY_BYTES
         if self._total > self._limits.objects_bytes_max:
-            raise LimitExceeded("the size of all objects in bytes, at least", self._total, self._limits.objects_bytes_max)
+            limit = self._limits.objects_bytes_max
+            raise LimitExceeded("the size of all objects in bytes, at least", self._total, limit)
         self._taken[frame[:KEY_BYTES]] = frame[KEY_BYTES:]
 
 

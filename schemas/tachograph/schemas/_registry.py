@@ -1,4 +1,10 @@
-"""Which schemas there are, by id: read once, from the files beside this one, when first asked."""
+"""Which schemas there are, by id: read once, from the files beside this one, when first asked.
+
+To change an event type: write what `schema_of` gives for it today to `avro/past/TYPE.VERSION.avsc`, change its `.avsc`
+file and its class, give the new version the next id in `avro/ids.json` (the next from OPTIONAL_ID_MIN on where readers
+may skip the type), say in `_upcast` what the old version means in the new one, and let
+`tests/golden/events/write_new.py` write its golden file. The old id, schema and golden file stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -76,14 +82,8 @@ def entry_of(schema_id: int) -> SchemaEntry:
 
 
 @cache
-def schema_json(entry: SchemaEntry) -> str:
-    """The schema as one self-contained text: every named type is written out where it is first used."""
-    return json.dumps(schema_of(entry), separators=(",", ":"))
-
-
-@cache
 def schema_of(entry: SchemaEntry) -> AvroSchema:
-    """The same, parsed."""
+    """The schema, self-contained: every named type is written out where it is first used."""
     if entry == current()[entry.type]:
         return _inlined(entry.type, set())
     return cast("AvroSchema", json.loads(_text(f"past/{entry.type}.{entry.version}.avsc")))
