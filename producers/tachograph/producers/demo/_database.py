@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -56,9 +57,9 @@ async def refunds_of(database: str, customer: str) -> list[Row]:
 
 @tool(effect="read")
 async def find_rules(database: str, word: str) -> list[Row]:
-    """The rules that a word is in, with what evidence needs: document, version, chunk, score."""
+    """The rules that a word is in, with what evidence needs: document, version, chunk, its hash, score."""
     rows = await _in_thread(database, "SELECT * FROM rules WHERE text LIKE '%' || ? || '%'", word)
-    return [{**row, "score": len(word) / len(str(row["text"]))} for row in rows]
+    return [{**row, **_evidence(str(row["text"]), word)} for row in rows]
 
 
 @tool(effect="write", idempotency_key=lambda _database, ticket, *_: ticket)
@@ -76,6 +77,10 @@ async def file_audit(database: str, ticket: str, text: str) -> Receipted:
     """File what happened to a ticket."""
     number = await asyncio.to_thread(_write, database, "INSERT INTO audit VALUES (?, ?)", (ticket, text))
     return Receipted(ticket, {"audit_row": number})
+
+
+def _evidence(text: str, word: str) -> Row:
+    return {"chunk_hash": hashlib.sha256(text.encode()).hexdigest(), "score": len(word) / len(text)}
 
 
 async def _in_thread(database: str, query: str, *values: str) -> list[Row]:

@@ -38,7 +38,7 @@ class Plan:
     rounds_max: int = 20
     """Model answers within one turn; the turn is stopped there."""
     snapshot_rounds: int = 1
-    """A snapshot after every so many rounds; 0: only at the end of a turn."""
+    """A snapshot after every so many rounds; 0: only when asked for."""
     digest: str = ""
     """SHA-256 of the text it was read from, in hex; empty where it was made in code."""
 

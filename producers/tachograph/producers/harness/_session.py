@@ -86,8 +86,6 @@ class Session:
         self._messages += [*await self._recalled(text), {"role": "user", "content": text}]
         turn = await self._rounds_of_turn(rounds_max)
         await self._remember(self._messages[begin:])
-        if self._roster.plan.snapshot_rounds == 0:
-            await self.snapshot()
         return turn
 
     async def snapshot(self) -> Snapshot:

@@ -70,8 +70,9 @@ async def _serve(run: Run, transcript: Transcript) -> None:
         tools = RemoteTools(agent, AIRLINE)
         session = Session(agent, _plan(transcript), {"transcript": model_factory(transcript)}, tools=tools)
         await _answer_turns(agent, session, transcript)
-        await tools.close()
+        await session.snapshot()
         await session.close()
+        await tools.close()
         agent.set_state("rounds", session.rounds)
         agent.set_state("reward", transcript.reward)
 
