@@ -108,14 +108,15 @@ def incident() -> list[Event]:
 
 def rows(events: list[Event]) -> list[tuple[str, str, str]]:
     """Agent, kind and text of every row."""
-    return [(row.agent_id, row.kind, row.text) for row in timeline_of(events, preview).rows]
+    found = timeline_of(events, preview).rows
+    return [(row.agent_id, row.kind, row.text + (f" → {row.outcome}" if row.outcome else "")) for row in found]
 
 
 def test_the_incident_reads_as_it_happened() -> None:
     """Each call is one row with its outcome; effects, UNKNOWN, messages and ends are told apart."""
     assert rows(incident()) == [
         ("run", "start", "run desk starts"),
-        ("triage", "start", "starts as classifier"),
+        ("triage", "start", "starts: classifier"),
         ("mailer", "start", "starts"),
         ("triage", "read", "clock now({}) → {}"),
         ("triage", "send", "sends to mailer: {}"),
@@ -124,8 +125,8 @@ def test_the_incident_reads_as_it_happened() -> None:
         ("mailer", "unknown", "effect send_mail is UNKNOWN (by recorder): connection dropped"),
         ("mailer", "effect", "tool send_mail({}) → {}"),
         ("mailer", "fact", "sets sent = {}"),
-        ("mailer", "end", "ends: OK"),
-        ("run", "failed", "run ends: ERROR Boom: no"),
+        ("mailer", "end", "ends → OK"),
+        ("run", "failed", "run ends → ERROR Boom: no"),
     ]
 
 
@@ -144,7 +145,7 @@ def test_calls_that_overlap_show_both_ends() -> None:
     history.back("a", two)
     history.back("a", one)
     assert [text for _, _, text in rows(history.events)] == [
-        "tool one({}) …",
+        "tool one({}) → …",
         "tool two({}) → {}",
         "tool one came back → {}",
     ]
@@ -195,8 +196,12 @@ def test_a_hostile_payload_stays_on_its_line() -> None:
 def test_lines_fit_the_screen() -> None:
     """Long payloads are clipped at the edge of the screen."""
     timeline = timeline_of(incident(), preview)
-    long = replace(timeline, rows=tuple(replace(row, text="long " * 100) for row in timeline.rows))
-    assert max(len(line) for line in drawn(long, 80)[3:-1]) <= 80
+    long = replace(
+        timeline, rows=tuple(replace(row, text="long " * 100, outcome="back " * 99) for row in timeline.rows)
+    )
+    lines = drawn(long, 80)[3:-1]
+    assert max(map(len, lines)) <= 80
+    assert all("long" in line and "→ back" in line for line in lines)
 
 
 def test_very_large_fleets_stay_readable() -> None:

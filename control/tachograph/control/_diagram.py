@@ -25,6 +25,7 @@ _MARKS: dict[RowKind, tuple[str, Style]] = {
     "end": ("┴", "bold"),
     "note": ("!", "warn"),
 }
+_ARROW = " → "
 LEGEND = "● call  ■ effect  ? UNKNOWN or never came back  ✗ failed  ○ came back, received  · clock, random, id  + state"
 
 
@@ -39,8 +40,18 @@ def draw(timeline: Timeline, screen: Screen) -> None:
         name = escape(row.agent_id)
         prefix.append(Span(" " + name + " " * (names - width(name) + 2), "bold"))
         used = 11 + 2 * min(len(timeline.lanes), LANES_MAX) + names + 3
-        screen.line(*prefix, Span(clip(escape(row.text), max(screen.columns - used, 24)), _MARKS[row.kind][1]))
+        screen.line(*prefix, Span(_words(row, max(screen.columns - used, 32)), _MARKS[row.kind][1]))
     screen.line(Span(f"{LEGEND}; times in seconds", "dim"))
+
+
+def _words(row: Row, columns: int) -> str:
+    """What a row says; where it is too long, text and outcome share the room."""
+    text, outcome = escape(row.text), escape(row.outcome)
+    if not outcome:
+        return clip(text, columns)
+    free = columns - len(_ARROW)
+    outcome = clip(outcome, max(free // 2, free - width(text)))
+    return clip(text, free - width(outcome)) + _ARROW + outcome
 
 
 def _heads(lanes: Sequence[Lane], screen: Screen) -> None:

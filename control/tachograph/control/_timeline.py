@@ -64,6 +64,8 @@ class Row:
     text: str
     towards: str | None = None
     """For a message: the other agent."""
+    outcome: str = ""
+    """For a call: what came back, `…` where something else happened first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,16 @@ class Timeline:
     rows: tuple[Row, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What one event says."""
+
+    kind: RowKind
+    text: str
+    towards: str | None = None
+    outcome: str = ""
+
+
 def timeline_of(events: Iterable[Event], preview: Preview) -> Timeline:
     """Lay out a run's events; they may come in any order."""
     ordered = sorted(events, key=_causal_order)
@@ -82,8 +94,7 @@ def timeline_of(events: Iterable[Event], preview: Preview) -> Timeline:
     for event in ordered:
         told = _tell(event, calls, preview)
         if told is not None:
-            kind, text, towards = told
-            rows.append(_row(event.meta, hlc_ms(ordered[0].meta.hlc), kind, text, towards))
+            rows.append(_row(event.meta, hlc_ms(ordered[0].meta.hlc), told))
     return Timeline(_lanes(ordered, rows), tuple(rows))
 
 
@@ -96,8 +107,9 @@ def event_id_of(meta: EventMeta) -> str:
     return str(EventId(meta.run_id, meta.agent_id, meta.incarnation, meta.seq))
 
 
-def _row(meta: EventMeta, start_ms: int, kind: RowKind, text: str, towards: str | None) -> Row:
-    return Row(event_id_of(meta), hlc_ms(meta.hlc) - start_ms, meta.agent_id, kind, text, towards)
+def _row(meta: EventMeta, start_ms: int, told: _Told) -> Row:
+    at_ms = hlc_ms(meta.hlc) - start_ms
+    return Row(event_id_of(meta), at_ms, meta.agent_id, told.kind, told.text, told.towards, told.outcome)
 
 
 def _lanes(events: Sequence[Event], rows: Sequence[Row]) -> tuple[Lane, ...]:
@@ -110,9 +122,6 @@ def _lanes(events: Sequence[Event], rows: Sequence[Row]) -> tuple[Lane, ...]:
     return tuple(Lane(agent, roles.get(agent, ""), first[agent], last[agent]) for agent in first)
 
 
-_Told = tuple[RowKind, str, str | None]
-
-
 def _tell(event: Event, calls: Calls, preview: Preview) -> _Told | None:
     """What one event says in the diagram; None where another row says it already."""
     match event:
@@ -123,9 +132,9 @@ def _tell(event: Event, calls: Calls, preview: Preview) -> _Told | None:
         case EffectTransitioned():
             return _tell_effect(event)
         case StateChanged() | Checkpointed() | ArtifactWritten():
-            return "fact", _fact_text(event, preview), None
+            return _Told("fact", _fact_text(event, preview))
         case EvidenceFrozen() | BodyErased() | RunImported():
-            return "note", _note_text(event), None
+            return _Told("note", _note_text(event))
         case _:
             return None
 
@@ -136,12 +145,13 @@ def _tell_call(
     event_id = event_id_of(event.meta)
     match event:
         case MessageSent():
-            return "send", f"sends to {event.to_agent_id}: {preview(event.body, event_id)}", event.to_agent_id
+            text = f"sends to {event.to_agent_id}: {preview(event.body, event_id)}"
+            return _Told("send", text, event.to_agent_id)
         case MessageReceived():
             text = f"receives from {event.from_agent_id}: {preview(event.body, event_id)}"
-            return "receive", text, event.from_agent_id
+            return _Told("receive", text, event.from_agent_id)
         case CallStarted(kind="messages"):
-            return None if calls.end_of(event) else ("unknown", "waits for a message: none comes", None)
+            return None if calls.end_of(event) else _Told("unknown", "waits for a message: none comes")
         case CallStarted():
             return _call_row(event, calls, preview)
         case CallFinished():
@@ -152,10 +162,10 @@ def _call_row(event: CallStarted, calls: Calls, preview: Preview) -> _Told:
     head = f"{event.kind} {event.name}{_arguments(preview(event.arguments, event_id_of(event.meta)))}"
     end = calls.end_of(event)
     if not isinstance(end, CallFinished):
-        return _call_kind(event, None), f"{head} → never came back", None
+        return _Told(_call_kind(event, None), head, outcome="never came back")
     if calls.overlaps(event):
-        return _call_kind(event, end), f"{head} …", None
-    return _call_kind(event, end), f"{head} → {_outcome(end, preview)}", None
+        return _Told(_call_kind(event, end), head, outcome="…")
+    return _Told(_call_kind(event, end), head, outcome=_outcome(end, preview))
 
 
 def _call_kind(event: CallStarted, end: CallFinished | None) -> RowKind:
@@ -173,7 +183,7 @@ def _back_row(event: CallFinished, calls: Calls, preview: Preview) -> _Told | No
     if start is None or start.kind == "messages" or not calls.overlaps(start):
         return None
     kind: RowKind = "unknown" if event.outcome is CallOutcome.UNKNOWN else "back"
-    return kind, f"{start.kind} {start.name} came back → {_outcome(event, preview)}", None
+    return _Told(kind, f"{start.kind} {start.name} came back", outcome=_outcome(event, preview))
 
 
 def _outcome(event: CallFinished, preview: Preview) -> str:
@@ -198,16 +208,19 @@ def _arguments(shown: str) -> str:
 def _tell_life(event: RunStarted | AgentStarted | RunFinished | AgentFinished, preview: Preview) -> _Told:
     match event:
         case RunStarted():
-            return "start", f"run {event.name} starts", None
+            return _Told("start", f"run {event.name} starts")
         case AgentStarted():
-            return "start", f"starts as {event.role}" if event.role else "starts", None
+            return _Told("start", f"starts: {event.role}" if event.role else "starts")
         case RunFinished() | AgentFinished():
-            what = "run ends" if isinstance(event, RunFinished) else "ends"
-            if event.error is not None:
-                return "failed", f"{what}: {event.outcome} {_error(event.error)}", None
-            kind: RowKind = "end" if event.outcome is EndOutcome.OK else "failed"
-            result = "null" if event.result is None else preview(event.result, event_id_of(event.meta))
-            return kind, f"{what}: {event.outcome}" + ("" if result == "null" else f" → {result}"), None
+            return _end(event, "run ends" if isinstance(event, RunFinished) else "ends", preview)
+
+
+def _end(event: RunFinished | AgentFinished, what: str, preview: Preview) -> _Told:
+    if event.error is not None:
+        return _Told("failed", what, outcome=f"{event.outcome} {_error(event.error)}")
+    result = "null" if event.result is None else preview(event.result, event_id_of(event.meta))
+    kind: RowKind = "end" if event.outcome is EndOutcome.OK else "failed"
+    return _Told(kind, what, outcome=str(event.outcome) if result == "null" else f"{event.outcome} {result}")
 
 
 _TOLD_BY_THE_CALL = (EffectState.PLANNED, EffectState.EXECUTING, EffectState.CONFIRMED)
@@ -218,7 +231,7 @@ def _tell_effect(event: EffectTransitioned) -> _Told | None:
         return None
     reason = f": {event.reason}" if event.reason else ""
     kind: RowKind = "unknown" if event.to_state is EffectState.UNKNOWN else "note"
-    return kind, f"effect {event.name} is {event.to_state} (by {event.by}){reason}", None
+    return _Told(kind, f"effect {event.name} is {event.to_state} (by {event.by}){reason}")
 
 
 def _fact_text(event: StateChanged | Checkpointed | ArtifactWritten, preview: Preview) -> str:

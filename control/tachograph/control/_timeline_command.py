@@ -80,5 +80,6 @@ def _row_document(row: Row) -> Document:
         "agent": row.agent_id,
         "kind": row.kind,
         "text": row.text,
+        "outcome": row.outcome,
         "towards": row.towards,
     }
