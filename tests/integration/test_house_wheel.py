@@ -30,7 +30,7 @@ def test_the_wheel_is_complete(wheel: Path) -> None:
         str(path.relative_to(ROOT / root))
         for root in SOURCE_ROOTS
         for path in (ROOT / root / "tachograph").rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and not {"__pycache__", ".mypy_cache"} & set(path.parts)
     }
     found = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert found == expected

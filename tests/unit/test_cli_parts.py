@@ -54,7 +54,7 @@ def test_short_ids_name_one_run_each(run_ids: set[str]) -> None:
 
 def test_a_service_that_is_not_there_names_the_remedy() -> None:
     """An unknown service: which one, and what to install."""
-    with pytest.raises(ServiceUnavailable, match="'nothing' is not available.*pip install"):
+    with pytest.raises(ServiceUnavailable, match=r"'nothing' is not available.*pip install"):
         load("nothing")
 
 
