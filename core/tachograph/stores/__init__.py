@@ -9,6 +9,7 @@ from tachograph.stores._findings import Finding, FindingKind, VerifyReport
 from tachograph.stores._home import Home
 from tachograph.stores._log import LocalLog, TornTail
 from tachograph.stores._objects import DirectoryObjects
+from tachograph.stores._rebuild import RebuildReport, rebuild
 from tachograph.stores._rows import EffectRow, RunRow, RunStatus
 from tachograph.stores._spool import SpoolWriter
 from tachograph.stores._verify import verify_home
@@ -20,11 +21,13 @@ __all__ = [
     "FindingKind",
     "Home",
     "LocalLog",
+    "RebuildReport",
     "RunRow",
     "RunStatus",
     "SpoolWriter",
     "SqliteCatalogue",
     "TornTail",
     "VerifyReport",
+    "rebuild",
     "verify_home",
 ]

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from tachograph.core.errors import UnknownEffect
+from tachograph.core.errors import UnknownEffect, UnknownRun
 from tachograph.core.ports import PastEffect
 from tachograph.schemas import EffectState
-from tachograph.stores._catalogue_index import CatalogueIndex
+from tachograph.stores._catalogue_index import CatalogueIndex, RangesAsStored
+from tachograph.stores._catalogue_runs import CatalogueRuns
 from tachograph.stores._database import Database
 from tachograph.stores._index import Range
-from tachograph.stores._rows import EffectRow
+from tachograph.stores._log import LocalLog, nearest
+from tachograph.stores._rows import EffectRow, RunRow
 
 _EFFECT = "SELECT effect_id, run_id, agent_id, tenant, name, idempotency_key, state, at_us, reason, by FROM effects"
 
@@ -23,13 +25,21 @@ class SqliteCatalogue:
     Safe for several threads and processes.
 
     Args:
-        path: of the database; made when it is first needed.
+        path: of the database, made when it is first needed; `:memory:` keeps nothing.
         log_directory: where spools lie.
     """
 
-    def __init__(self, path: Path, log_directory: Path) -> None:
-        self._database = Database(path)
-        self._index = CatalogueIndex(log_directory, self._database)
+    def __init__(self, path: Path | str, log_directory: Path) -> None:
+        self._path = path
+        self.database = Database(path)
+        self._stored = RangesAsStored(self.database)
+        self._index = CatalogueIndex(log_directory, self.database)
+        self._runs = CatalogueRuns(self.database, LocalLog(log_directory, self._stored))
+
+    def complete(self) -> None:
+        """Bring the catalogue up to date with nothing left to fold."""
+        self.refresh()
+        self._runs.fold_stale()
 
     def refresh(self) -> None:
         """Bring the catalogue up to date with the log.
@@ -42,21 +52,36 @@ class SqliteCatalogue:
     def run_ids(self) -> Sequence[str]:
         """The runs, oldest first."""
         self.refresh()
-        return [str(run_id) for (run_id,) in self._database.rows("SELECT run_id FROM runs ORDER BY first_hlc, run_id")]
+        return self._stored.run_ids()
 
     def ranges(self, run_id: str) -> Sequence[Range]:
         """Where a run lies; empty where it is not known."""
         self.refresh()
-        query = "SELECT spool, number, start, end, crc FROM ranges WHERE run_id = ? ORDER BY spool, number, start"
-        return [
-            Range(*row) for row in cast("list[tuple[str, int, int, int, int]]", self._database.rows(query, (run_id,)))
-        ]
+        return self._stored.ranges(run_id)
+
+    def runs(self) -> Sequence[RunRow]:
+        """Every run, oldest first. Those that went on since they were last asked for are folded anew."""
+        self.refresh()
+        self._runs.fold_stale()
+        return self._runs.rows()
+
+    def run(self, run_id: str) -> RunRow:
+        """One run.
+
+        Raises:
+            UnknownRun: there is no such run.
+        """
+        self.refresh()
+        self._runs.fold_stale(run_id)
+        for row in self._runs.rows(run_id):
+            return row
+        raise UnknownRun(run_id, str(self._path), nearest(run_id, self._stored.run_ids()))
 
     def effects(self, run_id: str | None = None) -> Sequence[EffectRow]:
         """The effects of a run, or all; in the order in which they last moved."""
         self.refresh()
         where = "" if run_id is None else " WHERE run_id = ?"
-        rows = self._database.rows(f"{_EFFECT}{where} ORDER BY hlc, effect_id", () if run_id is None else (run_id,))
+        rows = self.database.rows(f"{_EFFECT}{where} ORDER BY hlc, effect_id", () if run_id is None else (run_id,))
         return [_effect_row(row) for row in rows]
 
     def effect(self, effect_id: str) -> EffectRow:
@@ -66,7 +91,7 @@ class SqliteCatalogue:
             UnknownEffect: there is none.
         """
         self.refresh()
-        for row in self._database.rows(f"{_EFFECT} WHERE effect_id = ?", (effect_id,)):
+        for row in self.database.rows(f"{_EFFECT} WHERE effect_id = ?", (effect_id,)):
             return _effect_row(row)
         raise UnknownEffect(effect_id, "there is none in this home")
 
@@ -74,19 +99,19 @@ class SqliteCatalogue:
         """The effect under this key that counts: the latest that is not FAILED."""
         self.refresh()
         query = f"{_EFFECT} WHERE tenant = ? AND name = ? AND idempotency_key = ? AND state <> 'FAILED' ORDER BY hlc DESC LIMIT 1"
-        for row in self._database.rows(query, (tenant, name, idempotency_key)):
+        for row in self.database.rows(query, (tenant, name, idempotency_key)):
             found = _effect_row(row)
             return PastEffect(found.effect_id, tenant, name, idempotency_key, found.state)
         return None
 
     def known_segments(self) -> dict[tuple[str, int], int]:
         """Bytes of each segment (spool, number) that were read at the last refresh, which this is not."""
-        rows = cast("list[tuple[str, int, int]]", self._database.rows("SELECT spool, number, position FROM segments"))
+        rows = cast("list[tuple[str, int, int]]", self.database.rows("SELECT spool, number, position FROM segments"))
         return {(spool, number): position for spool, number, position in rows}
 
     def close(self) -> None:
         """Let go of the database."""
-        self._database.close()
+        self.database.close()
 
 
 def _effect_row(row: tuple[object, ...]) -> EffectRow:

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import cast
 
 from tachograph.core.causality import EventId
-from tachograph.core.errors import InvalidIdentifier
+from tachograph.core.errors import EvidenceBroken, InvalidIdentifier, StoreUnavailable
 from tachograph.schemas import EffectTransitioned, decode, prefix_of
 from tachograph.stores._database import Database, Row
-from tachograph.stores._index import Mark, Placed, Tail, read_tail
+from tachograph.stores._index import Mark, Placed, Range, Tail, read_tail
+from tachograph.stores._left_open import came_back
+from tachograph.stores._log import LocalLog
 from tachograph.stores._segments import Spool, SpoolState, list_spools, segment_size
 from tachograph.stores._spool import segment_name
 
@@ -87,19 +89,56 @@ class CatalogueIndex:
 
     def _settle(self, spool: Spool) -> None:
         """Nothing more comes from this spool: what it left open stays open."""
-        with self._database.transaction():
-            self._database.change("INSERT OR REPLACE INTO spools VALUES (?, 1)", [(spool.name,)])
+        database = self._database
+        with database.transaction():
+            database.change("INSERT OR REPLACE INTO spools VALUES (?, 1)", [(spool.name,)])
             rows = [(spool.name, int(spool.state is SpoolState.ABANDONED), spool.name)]
-            self._database.change(_RUNS_SETTLED, rows)
+            database.change(_RUNS_SETTLED, rows)
+            left: dict[str, list[str]] = {}
+            for run_id, effect_id in cast("list[tuple[str, str]]", database.rows(_LEFT_OPEN, (spool.name,))):
+                left.setdefault(run_id, []).append(effect_id)
+            for run_id, effect_ids in left.items():
+                self._resolve(run_id, effect_ids)
 
+    def _resolve(self, run_id: str, effect_ids: list[str]) -> None:
+        try:
+            found = came_back(
+                effect_ids, LocalLog(self._log_directory, RangesAsStored(self._database)).read_run(run_id)
+            )
+        except (EvidenceBroken, StoreUnavailable):
+            return  # what cannot be read decides nothing: they stay as they are, UNKNOWN
+        self._database.change(
+            "UPDATE transitions SET state = ?, hlc = ?, at_us = ? WHERE effect_id = ?",
+            [(back.state.value, back.hlc, back.at_us, back.effect_id) for back in found],
+        )
+
+
+class RangesAsStored:
+    """A `RunIndex` of what the catalogue has, without bringing it up to date."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def run_ids(self) -> Sequence[str]:
+        """The runs, oldest first."""
+        return [str(run_id) for (run_id,) in self._database.rows("SELECT run_id FROM runs ORDER BY first_hlc, run_id")]
+
+    def ranges(self, run_id: str) -> Sequence[Range]:
+        """Where a run lies; empty where it is not known."""
+        query = "SELECT spool, number, start, end, crc FROM ranges WHERE run_id = ? ORDER BY spool, number, start"
+        rows = cast("list[tuple[str, int, int, int, int]]", self._database.rows(query, (run_id,)))
+        return [Range(*row) for row in rows]
+
+
+_LEFT_OPEN = "SELECT run_id, effect_id FROM transitions WHERE spool = ? AND state = 'EXECUTING'"
 
 _RUN_SEEN = """
-INSERT INTO runs (run_id, first_hlc, stale) VALUES (?, ?, 1)
-ON CONFLICT (run_id) DO UPDATE SET stale = 1, first_hlc = min(first_hlc, excluded.first_hlc)
+INSERT INTO runs (run_id, first_hlc) VALUES (?, ?)
+ON CONFLICT (run_id) DO UPDATE SET touched = touched + 1, first_hlc = min(first_hlc, excluded.first_hlc)
 """
 
 _RUNS_SETTLED = """
-UPDATE runs SET stale = 1 WHERE run_id IN (SELECT run_id FROM ranges WHERE spool = ?) AND (
+UPDATE runs SET touched = touched + 1 WHERE run_id IN (SELECT run_id FROM ranges WHERE spool = ?) AND (
     ? OR status IS NULL OR status <> 'FINISHED'
     OR run_id IN (SELECT run_id FROM transitions WHERE spool = ? AND state IN ('PLANNED', 'EXECUTING'))
 )

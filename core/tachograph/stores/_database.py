@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +14,8 @@ from tachograph.stores._forks import close_in_children
 
 SCHEMA_VERSION = 1
 """A catalogue of another version is emptied and filled from the log again."""
+
+IN_MEMORY = ":memory:"
 
 BUSY_MS_MAX = 30_000
 """A refresh of one 64 MiB segment takes a few seconds; others wait for it."""
@@ -47,9 +50,10 @@ CREATE VIEW effects AS
         ELSE state END AS state, hlc, at_us, reason, by
     FROM transitions JOIN spools USING (spool);
 CREATE TABLE runs (
-    run_id TEXT PRIMARY KEY, first_hlc INTEGER NOT NULL, stale INTEGER NOT NULL, status TEXT, folded BLOB
+    run_id TEXT PRIMARY KEY, first_hlc INTEGER NOT NULL, status TEXT, folded BLOB, touched INTEGER NOT NULL DEFAULT 1,
+    folded_at INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
-CREATE INDEX stale_runs ON runs (stale) WHERE stale;
+CREATE INDEX stale_runs ON runs (run_id) WHERE folded_at <> touched;
 """
 
 _leaked: list[sqlite3.Connection] = []
@@ -59,11 +63,11 @@ class Database:
     """One connection for all threads of a process, opened when first used.
 
     Args:
-        path: of the file; made if it is missing.
+        path: of the file, made if it is missing; IN_MEMORY keeps nothing.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         close_in_children(self)
@@ -103,6 +107,12 @@ class Database:
         for statement in _EMPTY:
             self.change(statement)
 
+    def discard(self) -> None:
+        """Delete the file; the next use makes an empty one."""
+        self.close()
+        for suffix in ("", "-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
     def close(self) -> None:
         """Close the connection; the next use opens another."""
         with self._translated():
@@ -122,7 +132,7 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = _connect(self.path)
+            self._connection = _connect(str(self.path) if _is_writable(self.path) else IN_MEMORY)
         return self._connection
 
 
@@ -135,7 +145,12 @@ _EMPTY = (
 )
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _is_writable(path: Path) -> bool:
+    """Whether a database can be kept there; a home that cannot be written is catalogued in memory."""
+    return str(path) == IN_MEMORY or os.access(path if path.exists() else path.parent, os.W_OK)
+
+
+def _connect(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_MS_MAX / 1000, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")

@@ -64,7 +64,7 @@ class LocalLog:
         """
         ranges = self._index.ranges(run_id)
         if not ranges:
-            raise UnknownRun(run_id, str(self.path), self._nearest(run_id))
+            raise UnknownRun(run_id, str(self.path), nearest(run_id, self._index.run_ids()))
         by_spool = [list(group) for _, group in itertools.groupby(ranges, key=lambda found: found.spool)]
         if len(by_spool) == 1:
             return self._read(ranges)
@@ -73,9 +73,6 @@ class LocalLog:
     def torn_tails(self) -> list[TornTail]:
         """What crashes left unfinished."""
         return [tail for spool in self.spools() if (tail := self._torn_tail(spool)) is not None]
-
-    def _nearest(self, run_id: str) -> tuple[str, ...]:
-        return tuple(difflib.get_close_matches(run_id, self._index.run_ids(), n=3))
 
     def _read(self, ranges: Sequence[Range]) -> Iterator[Stored]:
         for found in ranges:
@@ -102,3 +99,8 @@ class LocalLog:
         if scan.ending is not Ending.TORN:
             return None
         return TornTail(name, scan.position, len(data) - scan.position, scan.reason)
+
+
+def nearest(run_id: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Runs that may have been meant."""
+    return tuple(difflib.get_close_matches(run_id, known, n=3))

@@ -12,7 +12,6 @@ from tachograph.stores._findings import Finding, FindingKind, Severity
 from tachograph.stores._frame import (
     FORMAT_VERSION,
     HEADER_BYTES,
-    SEAL_BYTES,
     SegmentHeader,
     spool_digest,
     stored_header_crc,

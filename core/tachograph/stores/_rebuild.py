@@ -1,0 +1,124 @@
+"""Making the catalogue anew from the log, and comparing the two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tachograph.core.errors import StoreUnavailable
+from tachograph.stores._catalogue import SqliteCatalogue
+from tachograph.stores._database import IN_MEMORY, Database, Row
+from tachograph.stores._home import Home
+
+DIFFERENCES_MAX = 100
+"""Differences told one by one; more of them say no more."""
+
+_ATTEMPTS_MAX = 5
+"""A log that grows while it is read is read again this often before the difference counts."""
+
+_TABLES = {
+    "spools": "SELECT * FROM spools ORDER BY spool",
+    "segments": "SELECT * FROM segments ORDER BY spool, number",
+    "ranges": "SELECT * FROM ranges ORDER BY run_id, spool, number, start",
+    "transitions": "SELECT * FROM transitions ORDER BY effect_id",
+    "runs": "SELECT run_id, first_hlc, status, folded FROM runs ORDER BY run_id",
+}
+
+_INSERTS = {
+    "spools": "INSERT INTO spools VALUES (?, ?)",
+    "segments": "INSERT INTO segments VALUES (?, ?, ?, ?, ?)",
+    "ranges": "INSERT INTO ranges VALUES (?, ?, ?, ?, ?, ?)",
+    "transitions": "INSERT INTO transitions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "runs": "INSERT INTO runs (run_id, first_hlc, status, folded, folded_at) VALUES (?, ?, ?, ?, 1)",
+}
+
+_Tables = dict[str, list[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildReport:
+    """What was made anew, and where the catalogue differed from the log."""
+
+    runs: int
+    effects: int
+    differences: tuple[str, ...]
+    """Sentences; the first DIFFERENCES_MAX."""
+
+
+def rebuild(home: Home, *, check: bool) -> RebuildReport:
+    """Fold the whole log from zero and compare the result with the catalogue, row by row and byte for byte.
+
+    Args:
+        home: whose catalogue.
+        check: only compare; else the catalogue is replaced by what was folded.
+
+    Raises:
+        StoreUnavailable: the log cannot be read, or the catalogue cannot be written.
+    """
+    present, made = _both(home)
+    differences = _differences(present, made)
+    if not check:
+        _replace(home.catalogue.database, made, unreadable=present is None)
+    return RebuildReport(len(made["runs"]), len(made["transitions"]), tuple(differences))
+
+
+def _both(home: Home) -> tuple[_Tables | None, _Tables]:
+    for _ in range(_ATTEMPTS_MAX):
+        present = _present(home.catalogue)
+        made = _made(home)
+        if present is None or present["segments"] == made["segments"]:
+            break
+    return present, made
+
+
+def _present(catalogue: SqliteCatalogue) -> _Tables | None:
+    """What the catalogue holds; None where it cannot be read."""
+    try:
+        catalogue.complete()
+        return _tables(catalogue.database)
+    except StoreUnavailable:
+        return None
+
+
+def _made(home: Home) -> _Tables:
+    catalogue = SqliteCatalogue(IN_MEMORY, home.path / "log")
+    catalogue.complete()
+    tables = _tables(catalogue.database)
+    catalogue.close()
+    return tables
+
+
+def _tables(database: Database) -> _Tables:
+    return {name: database.rows(query) for name, query in _TABLES.items()}
+
+
+def _differences(present: _Tables | None, made: _Tables) -> list[str]:
+    if present is None:
+        return ["The catalogue cannot be read."]
+    every = (sentence for name in _TABLES for sentence in _compared(name, present[name], made[name]))
+    return [sentence for sentence, _ in zip(every, range(DIFFERENCES_MAX), strict=False)]
+
+
+def _compared(table: str, present: Sequence[Row], made: Sequence[Row]) -> Iterator[str]:
+    if present == made:
+        return
+    ours, theirs = set(present), set(made)
+    yield from (
+        f"{table}: the catalogue has {_text(row)}, the log does not give it." for row in present if row not in theirs
+    )
+    yield from (
+        f"{table}: the log gives {_text(row)}, the catalogue does not have it." for row in made if row not in ours
+    )
+
+
+def _text(row: Row) -> str:
+    return ", ".join(value.decode() if isinstance(value, bytes) else repr(value) for value in row)
+
+
+def _replace(database: Database, made: _Tables, *, unreadable: bool) -> None:
+    if unreadable:
+        database.discard()
+    with database.transaction():
+        database.empty()
+        for name, rows in made.items():
+            database.change(_INSERTS[name], rows)
