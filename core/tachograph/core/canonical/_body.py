@@ -28,9 +28,7 @@ _GROUP_KEYS_MAX = 64
 _GROUP_ODDS = 8
 
 
-def make_body(
-    data: bytes, *, redacted: bool, digester: Digester
-) -> tuple[Body, tuple[tuple[bytes, bytes], ...]]:
+def make_body(data: bytes, *, redacted: bool, digester: Digester) -> tuple[Body, tuple[tuple[bytes, bytes], ...]]:
     """A body for an event, and what to store before the event: (key, object) pairs, none when it is inline.
 
     Args:

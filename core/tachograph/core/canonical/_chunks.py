@@ -1,19 +1,25 @@
 """Where a long body is cut: at places that its content decides, so that an insertion moves only the cuts near it.
 
-A candidate is the end of a member, an item, a line or a sentence. Between `CHUNK_BYTES_MIN` and `CHUNK_BYTES_MAX` behind
-the previous cut the first candidate is taken whose surroundings say so (one in `_ODDS`); if none does, the last one.
+The best place is behind an object of a list, before what follows it: a conversation grows there, so a chunk that ends
+there is the same before and after. An object that is long cuts always, a short one when the bytes before it say so (one in
+`_ODDS`), otherwise lists of short objects would be cut out of step after an insertion. Within long strings the end of a line or
+sentence cuts by the same rule.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from zlib import crc32
 
-CHUNK_BYTES_MIN = 2 * 1024
+CHUNK_BYTES_MIN = 1024
 CHUNK_BYTES_MAX = 16 * 1024
+_TEXT_BYTES_MIN = 4 * 1024
+_LONG_BYTES = 512
 _ODDS = 8
 _WINDOW_BYTES = 32
-_CANDIDATE = re.compile(rb'[}\]"],|\\n|[.!?] ')
+_OBJECT_END = re.compile(rb"\}(?=[,\]])")
+_TEXT_END = re.compile(rb"\\n|[.!?] |\",")
 
 
 def cut(data: bytes) -> list[bytes]:
@@ -31,9 +37,25 @@ def cut(data: bytes) -> list[bytes]:
 
 def _end(data: bytes, start: int) -> int:
     limit = min(start + CHUNK_BYTES_MAX, len(data))
+    for match in _OBJECT_END.finditer(data, start + CHUNK_BYTES_MIN, limit):
+        end = match.end()
+        if data.rfind(b"}", end - _LONG_BYTES, end - 1) < 0 or _chosen(data, end):
+            return end
+    if limit == len(data) and limit - start <= _TEXT_BYTES_MIN:
+        return limit
+    ends = (match.end() for match in _TEXT_END.finditer(data, start + _TEXT_BYTES_MIN, limit))
+    return _first_chosen(data, ends, limit)
+
+
+def _first_chosen(data: bytes, ends: Iterable[int], limit: int) -> int:
+    """The first of some places that is chosen; failing that the last one, unless the data end at the limit."""
     last = 0
-    for match in _CANDIDATE.finditer(data, start + CHUNK_BYTES_MIN, limit):
-        last = match.end()
-        if crc32(data[last - _WINDOW_BYTES : last]) % _ODDS == 0:
-            return last
+    for end in ends:
+        if _chosen(data, end):
+            return end
+        last = end
     return limit if limit == len(data) else last or limit
+
+
+def _chosen(data: bytes, end: int) -> bool:
+    return crc32(data[end - _WINDOW_BYTES : end]) % _ODDS == 0

@@ -28,9 +28,7 @@ _by_class: dict[type[object], Codec] = {}
 _by_name: dict[str, Codec] = {}
 
 
-def register_codec(
-    name: str, cls: type[T], to_plain: Callable[[T], object], from_plain: Callable[[object], T]
-) -> None:
+def register_codec(name: str, cls: type[T], to_plain: Callable[[T], object], from_plain: Callable[[object], T]) -> None:
     """Make values of exactly this class recordable.
 
     Args:

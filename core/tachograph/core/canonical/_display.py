@@ -57,6 +57,8 @@ def _key(key: JsonValue) -> str:
 
 
 def _scalar(tag: str, content: JsonValue) -> JsonValue:
+    if tag == "$int" and "0x" in str(content):
+        return content
     value = untag({tag: content})
     if isinstance(value, (bytes, bytearray)):
         return _text_of(bytes(value))

@@ -83,10 +83,10 @@ def dump(value: JsonValue, *, ordered: bool) -> bytes:
 
 
 def is_normal(data: bytes) -> bool:
-    """Whether every string in JSON is in NFC.
+    r"""Whether every string in JSON is in NFC.
 
     Looking at the whole text is enough: a part of normalised text is normalised, and the other way round a false
-    alarm (an escape such as `\\n` before a combining mark) costs only time.
+    alarm (an escape such as `\n` before a combining mark) costs only time.
     """
     return data.isascii() or unicodedata.is_normalized("NFC", data.decode())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from math import isfinite
 
 from tachograph.core.canonical._json import DEPTH_MAX, INTEGER_MAX, JsonValue
 from tachograph.core.canonical._refusal import Refusal, member
@@ -98,7 +99,7 @@ def _integer(value: int) -> str:
 
 def number(value: float) -> str:
     """A double as ECMAScript's `Number::toString` writes it (RFC 8785, section 3.2.2.3)."""
-    if value != value or value in (float("inf"), float("-inf")):
+    if not isfinite(value):
         raise Refusal(value, "JSON has neither NaN nor infinity")
     if value == 0:
         return "0"

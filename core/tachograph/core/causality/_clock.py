@@ -41,7 +41,7 @@ class HybridClock:
         wall = self._now_us() // _US_PER_MS << _COUNTER_BITS
         with self._lock:
             last = self._last + 1
-            self._last = last = wall if wall > last else last
+            self._last = last = max(wall, last)
             return last
 
     def observe(self, remote: int) -> bool:

@@ -14,12 +14,12 @@ _DOMAIN = b"tachograph.event.v1\0"
 
 
 def event_hash(schema_tag: str, content: bytes, previous: bytes, causes: Sequence[bytes]) -> bytes:
-    """The hash of an event, 32 bytes: SHA-256 over
+    """The hash of an event, 32 bytes: SHA-256 over what follows, lengths big-endian.
 
         domain | previous, 32 bytes | number of causes, 4 bytes | causes, 32 bytes each
         | length of tag, 4 bytes | tag | length of content, 8 bytes | content
 
-    (lengths big-endian), so that no two events have the same encoding.
+    No two events have the same encoding.
 
     Args:
         schema_tag: type name and schema version, as in `CallStarted/1`.

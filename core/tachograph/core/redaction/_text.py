@@ -8,7 +8,9 @@ from tachograph.core.redaction._card import cards_in
 from tachograph.core.redaction._patterns import ASSIGNMENT, CARD_CANDIDATE, HEADER_LINE, SHAPES, Shape
 from tachograph.core.redaction._tokens import TOKEN, Minter
 
-_NO_SECRETS = frozenset({"none", "null", "true", "false", "undefined", "nil", "str", "string", "int", "bool", "optional"})
+_NO_SECRETS = frozenset(
+    {"none", "null", "true", "false", "undefined", "nil", "str", "string", "int", "bool", "optional"}
+)
 _CARD_CHARACTERS_MIN = 13
 
 

@@ -18,8 +18,11 @@ _NESTING_MAX = 8
 
 _SCHEMA_TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 _SCHEMA_WORDS = frozenset(
-    "type title description format minLength maxLength pattern nullable writeOnly readOnly deprecated "
-    "items properties required additionalProperties minimum maximum minItems maxItems anyOf oneOf allOf $ref".split()
+    {
+        *("type", "title", "description", "format", "pattern", "nullable", "writeOnly", "readOnly", "deprecated"),
+        *("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "items", "properties", "required"),
+        *("additionalProperties", "anyOf", "oneOf", "allOf", "$ref"),
+    }
 )
 _ITEMS = ("$tuple", "$set", "$frozenset")
 _OPAQUE = ("$decimal", "$uuid", "$datetime", "$date", "$time", "$timedelta", "$float")
@@ -120,18 +123,19 @@ class Walk:
     def _tagged(self, tag: str, content: JsonValue) -> JsonValue:
         if tag in _OPAQUE:
             return {tag: content}
-        if tag == "$str":
-            return self._escaped(content)
-        if tag in ("$bytes", "$bytearray"):
-            return self._bytes(tag, content)
-        if tag == "$int":
-            return self._integer(content)
+        if tag in ("$str", "$bytes", "$bytearray", "$int"):
+            return self._scalar(tag, content)
         if tag == "$dict":
             return {tag: [self._pair(pair) for pair in cast("list[list[JsonValue]]", content)]}
         if tag == "$object":
             name, plain = cast("list[JsonValue]", content)
             return {tag: [name, self.value(plain)]}
         return {tag: self.value(content)}
+
+    def _scalar(self, tag: str, content: JsonValue) -> JsonValue:
+        if tag == "$str":
+            return self._escaped(content)
+        return self._integer(content) if tag == "$int" else self._bytes(tag, content)
 
     def _pair(self, pair: list[JsonValue]) -> list[JsonValue]:
         key, item = pair
