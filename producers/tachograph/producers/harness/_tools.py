@@ -54,6 +54,9 @@ class LocalTools:
         facts = self._offered.get(call.name)
         if call.fault is not None or facts is None:
             return f"Error: {call.fault or self._unknown(call.name)}"
+        lacking = [name for name in facts.idempotency if name not in call.arguments]
+        if lacking:
+            return f"Error: {call.name} needs the argument {lacking[0]!r}: by it the same call is known again"
         refusal = await self._refusal(call, facts)
         return f"Error: {refusal}" if refusal is not None else await self._execute(call, facts)
 
