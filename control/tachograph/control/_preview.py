@@ -34,9 +34,11 @@ class Previewer:
 def shown(data: bytes) -> str:
     """A canonical body for a person."""
     value = cast("object", display(data))
-    if isinstance(value, dict) and set(cast("dict[str, object]", value)) == {"args", "kwargs"}:
-        return _as_call(cast("dict[str, object]", value))
-    return compact(value)
+    if isinstance(value, dict):
+        fields = cast("dict[str, object]", value)
+        if fields.keys() == {"args", "kwargs"}:
+            return _as_call(fields)
+    return compact(cast("object", value))
 
 
 def _as_call(arguments: dict[str, object]) -> str:
