@@ -24,7 +24,7 @@ class LivePassage:
     What comes back always reaches control logic: from here on nothing that goes wrong with the recording is raised.
     """
 
-    __slots__ = ("_call_id", "_chunks", "_done", "_effect", "_request", "_tape", "_unrecorded", "_waited")
+    __slots__ = ("_call_id", "_chunks", "_done", "_effect", "_left", "_request", "_tape", "_unrecorded", "_waited")
 
     live = True
 
@@ -36,6 +36,7 @@ class LivePassage:
         self._chunks = 0
         self._unrecorded: str | None = None
         self._done = False
+        self._left = False
         self._waited = False
 
     def leave(self) -> None:
@@ -51,6 +52,7 @@ class LivePassage:
         except SpoolUnwritable:
             self._give_up()
             raise
+        self._depart()
 
     async def leave_async(self) -> None:
         """`leave` without blocking the event loop.
@@ -73,8 +75,7 @@ class LivePassage:
             cancelled = Outcome(CallOutcome.CANCELLED, error=error)
             self._never_left(cancelled, turns.delivery(durable.yields), "cancelled before it left")
             raise
-        if self._done:
-            raise AgentMisuse(self._tape.agent_id, "it ended before its effect left", "Await its tasks before its end.")
+        self._depart()
 
     def chunk(self, value: object, delivery: Delivery) -> None:
         """Record one piece of a streamed result."""
@@ -111,9 +112,9 @@ class LivePassage:
         effect = self._effect
         if effect is None:
             return
-        left = effect.state is EffectState.EXECUTING
-        to = EffectState.UNKNOWN if left else EffectState.FAILED
-        self._tape.append_result(effect.move(to, reason="the agent ended before the effect came back"))
+        to = EffectState.UNKNOWN if self._left else EffectState.FAILED
+        reason = f"the agent ended before the effect {'came back' if self._left else 'left'}"
+        self._tape.append_result(effect.move(to, reason=reason))
 
     def next_chunk(self) -> Chunk | None:
         """Replay only."""
@@ -139,6 +140,12 @@ class LivePassage:
             self._never_left(Outcome(CallOutcome.ERROR, error=refusal), IMMEDIATE, "refused: another attempt left first")
             raise
         return self._tape.append(draft)
+
+    def _depart(self) -> None:
+        # First say so, then look: an end of the agent that comes in between finds the effect UNKNOWN, not FAILED.
+        self._left = True
+        if self._done:
+            raise AgentMisuse(self._tape.agent_id, "it ended before its effect left", "Await its tasks before its end.")
 
     def _give_up(self) -> None:
         """The log is broken: the effect does not leave. No event can say so; the ledger of this process knows."""
