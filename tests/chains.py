@@ -157,12 +157,14 @@ def hashed(event: Event, previous: bytes) -> bytes:
     return plain[:5] + digest + plain[CONTENT_OFFSET:]
 
 
-def small_fleet(run_id: str = "run-1", *, clock: Clock | None = None, calls: int = 2) -> list[bytes]:
+def small_fleet(
+    run_id: str = "run-1", *, clock: Clock | None = None, calls: int = 2, digester: Digester | None = None
+) -> list[bytes]:
     """A finished run of two agents that call a tool, as one process writes it."""
     clock = Clock() if clock is None else clock
-    root = Chain(run_id, "run", clock)
+    root = Chain(run_id, "run", clock, digester=digester)
     payloads = [root.run_started()]
-    agents = [Chain(run_id, name, clock) for name in ("triage", "billing")]
+    agents = [Chain(run_id, name, clock, digester=digester) for name in ("triage", "billing")]
     payloads += [agent.agent_started(root.latest) for agent in agents]
     for number in range(calls):
         for agent in agents:

@@ -25,6 +25,7 @@ class DamagedFrame(NamedTuple):
     """The first ADDRESS_BYTES_MAX bytes of its payload."""
     place: Place
     damage: str
+    kind: FindingKind
 
 
 def name_damaged(frames: Sequence[DamagedFrame], chains: Chains) -> list[Finding]:
@@ -36,9 +37,9 @@ def name_damaged(frames: Sequence[DamagedFrame], chains: Chains) -> list[Finding
         if name is not None:
             candidates.pop(((name.run_id, name.agent_id, name.incarnation), name.seq), None)
         who = "an event that cannot be told any more" if name is None else str(name)
-        sentence = f"{who}: {frame.damage}; its bytes were changed."
+        sentence = f"{who}: {frame.damage}."
         event_id = None if name is None else str(name)
-        findings.append(Finding(FindingKind.FRAME, "damage", *frame.place, event_id, sentence))
+        findings.append(Finding(frame.kind, "damage", *frame.place, event_id, sentence))
     return findings
 
 

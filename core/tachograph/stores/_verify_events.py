@@ -73,7 +73,7 @@ class EventCheck:
         except UnsupportedSchema as error:
             self._take_unknown(payload, place, error)
         except EvidenceBroken as error:
-            self._find(FindingKind.UNREADABLE, place, None, f"a frame holds no event: {error}")
+            self._keep_damaged(payload, place, f"it cannot be decoded: {error}", FindingKind.UNREADABLE)
         return None
 
     def _take_unknown(self, payload: bytes, place: Place, error: UnsupportedSchema) -> None:
@@ -81,7 +81,7 @@ class EventCheck:
         try:
             meta = decode_meta(payload)
         except EvidenceBroken:
-            self._find(FindingKind.UNREADABLE, place, None, str(error))
+            self._keep_damaged(payload, place, str(error), FindingKind.UNREADABLE)
             return
         self._chains.add(payload, meta, place)
         if not is_optional(payload):
@@ -91,12 +91,15 @@ class EventCheck:
         assert frame.damage is not None
         event = _whole(frame.payload, self._chains)
         if event is None:
-            self.damaged.append(DamagedFrame(frame.payload[:ADDRESS_BYTES_MAX], place, frame.damage))
+            self._keep_damaged(frame.payload, place, f"{frame.damage}; its bytes were changed", FindingKind.FRAME)
             return
         name = _id(event.meta)
         what = "the frame before it was removed, added or exchanged, or its own checksum or length was changed"
         self._find(FindingKind.FRAME, place, name, f"{name}: {frame.damage}; {what}.")
         self._take(frame.payload, event, place)
+
+    def _keep_damaged(self, payload: bytes, place: Place, damage: str, kind: FindingKind) -> None:
+        self.damaged.append(DamagedFrame(payload[:ADDRESS_BYTES_MAX], place, damage, kind))
 
     def _name_exchanged(self, exchanged: list[tuple[Place, EventId]]) -> None:
         named = {finding.event_id for finding in self._chains.findings}

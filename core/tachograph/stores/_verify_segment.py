@@ -12,6 +12,7 @@ from tachograph.stores._findings import Finding, FindingKind, Severity
 from tachograph.stores._frame import (
     FORMAT_VERSION,
     HEADER_BYTES,
+    SEAL_BYTES,
     SegmentHeader,
     spool_digest,
     stored_header_crc,
@@ -69,12 +70,14 @@ class SegmentCheck:
             damaged = scan.skip()
             if damaged is None:
                 break
-            self._events += 1
-            yield Frame(
-                offset,
-                damaged,
-                reason if scan.skipped_length is None else f"its length was changed to {scan.skipped_length}",
-            )
+            if scan.skipped_length is not None:
+                reason = f"its length was changed to {scan.skipped_length}"
+            if len(damaged) == SEAL_BYTES:
+                self.seal_broken = True
+                self._find(FindingKind.SEAL, offset, f"the segment's seal was changed: {reason}")
+            else:
+                self._events += 1
+                yield Frame(offset, damaged, reason)
         self._check_end(scan)
 
     def _check_header(self) -> int:
@@ -146,6 +149,8 @@ class SegmentCheck:
             self._miss_seal(scan)
 
     def _miss_seal(self, scan: FrameScan) -> None:
+        if self.seal_broken:
+            return
         self.seal_broken = True
         self._find(
             FindingKind.SEAL,
