@@ -11,10 +11,11 @@ from tachograph.control._diagram import draw
 from tachograph.control._homes import load_run, open_home, resolve_run
 from tachograph.control._parser import Commands, add_command, add_run
 from tachograph.control._preview import Previewer
-from tachograph.control._screen import Screen
+from tachograph.control._screen import Screen, Span
 from tachograph.control._settings import Settings
 from tachograph.control._timeline import Lane, Row, Timeline, timeline_of
 from tachograph.core.errors import InvalidSetting
+from tachograph.core.state import RunState, replayability
 
 
 def register(commands: Commands) -> None:
@@ -34,19 +35,31 @@ def _timeline(arguments: argparse.Namespace, settings: Settings) -> Answer:
     limit: int | None = arguments.limit
     chosen = _filtered(whole, agents, reads=bool(arguments.reads), limit=limit)
     hidden = len(whole.rows) - len(chosen.rows)
+    missing = _missing(run.state)
     document: dict[str, Document] = {
         "run_id": run.run_id,
         "lanes": [{"agent": lane.agent_id, "role": lane.role} for lane in chosen.lanes],
         "rows": [_row_document(row) for row in chosen.rows],
         "hidden": hidden,
+        "missing": list(missing),
     }
-    return Answer(document, lambda screen: _render(screen, chosen, hidden))
+    return Answer(document, lambda screen: _render(screen, chosen, hidden, missing))
 
 
-def _render(screen: Screen, timeline: Timeline, hidden: int) -> None:
+def _missing(state: RunState) -> tuple[str, ...]:
+    """What is not there of a run that is not whole: the diagram alone would not show it.
+
+    What an imported run's source never had is for `tacho show`.
+    """
+    return replayability(state).missing if state.imported is None else ()
+
+
+def _render(screen: Screen, timeline: Timeline, hidden: int, missing: Sequence[str]) -> None:
     draw(timeline, screen)
     if hidden:
         screen.line(f"{hidden} rows not shown; `--reads` shows clock, random and id reads.")
+    for sentence in missing:
+        screen.line(Span("not whole  ", "warn"), sentence)
 
 
 def _filtered(timeline: Timeline, agents: Sequence[str], *, reads: bool, limit: int | None) -> Timeline:
