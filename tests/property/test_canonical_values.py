@@ -99,10 +99,8 @@ def same(left: object, right: object) -> bool:
         return len(left) == len(right) and all(map(same, left, right))
     if isinstance(left, dict) and isinstance(right, dict):
         return same([*left.items()], [*right.items()])
-    if isinstance(left, float) and isinstance(right, float):
+    if isinstance(left, (float, Decimal)):
         return repr(left) == repr(right)
-    if isinstance(left, Decimal) and isinstance(right, Decimal):
-        return left.as_tuple() == right.as_tuple()
     if isinstance(left, (dt.datetime, dt.time)) and isinstance(right, (dt.datetime, dt.time)):
         return repr(left) == repr(right) and left.fold == right.fold and type(left.tzinfo) is type(right.tzinfo)
     return left == right

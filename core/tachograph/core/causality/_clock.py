@@ -51,10 +51,10 @@ class HybridClock:
             False when the remote clock is too far ahead to be believed: nothing was adopted, and the receiving event
             is to be flagged, since its hlc may lie below its cause's.
         """
-        wall_ms = self._now_us() // _US_PER_MS
+        believed_ms = self._now_us() // _US_PER_MS + self._ahead_ms_max
         with self._lock:
-            ahead_of = max(wall_ms, self._last >> _COUNTER_BITS)
-            if remote >> _COUNTER_BITS > ahead_of + self._ahead_ms_max:
-                return False
-            self._last = max(self._last, remote)
+            if remote > self._last:
+                if hlc_ms(remote) > believed_ms:
+                    return False
+                self._last = remote
             return True
