@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tachograph.core.causality import EventId
+from tachograph.core.errors import InvalidIdentifier
 from tachograph.schemas import CONTENT_OFFSET
 from tachograph.stores._address import Unaddressed, address_of
 from tachograph.stores._chain import Chains, Place, StreamKey
@@ -58,9 +59,10 @@ def _said(head: bytes) -> EventId | None:
     """The event that the bytes name, right or wrong."""
     try:
         address = address_of(head)
-    except Unaddressed:
+        name = EventId(address.run_id, address.agent_id, address.incarnation, address.seq)
+        return EventId.parse(str(name))
+    except (Unaddressed, InvalidIdentifier):
         return None
-    return EventId(address.run_id, address.agent_id, address.incarnation, address.seq)
 
 
 def _likeness(head: bytes, name: EventId, said: EventId | None) -> int:

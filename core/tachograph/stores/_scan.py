@@ -92,7 +92,7 @@ class FrameScan:
         ):
             return None
         said, stored = _unpack(self._data, at)
-        length = self._length(at)
+        length = None if self.ending is Ending.TORN else self._length(at)
         if length is None or not self._goes_on(at, length):
             length = self._true_length(at, stored) or length
         if length is None:
