@@ -106,7 +106,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Wait until a thread of control logic has given the loop something to do; False if none will."""
         return threading.active_count() > 1 and self._woken.wait(_THREADS_WAIT_SECONDS)
 
-    def run_in_executor(  # type: ignore[override]
+    def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: Unpack[Ts]
     ) -> asyncio.Future[T]:
         """Run the function here and now; its result comes a little later, as from a thread."""
@@ -147,10 +147,10 @@ class VirtualPolicy(asyncio.DefaultEventLoopPolicy):
         return VirtualLoop(self._schedule)
 
 
-def _settle(future: asyncio.Future[T], result: T, error: Exception | None) -> None:
+def _settle(future: asyncio.Future[T], result: T | None, error: Exception | None) -> None:
     if future.done():
         return
     if error is not None:
         future.set_exception(error)
     else:
-        future.set_result(result)
+        future.set_result(cast("T", result))

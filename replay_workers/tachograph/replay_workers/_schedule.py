@@ -130,6 +130,10 @@ class Schedule:
         if place is not None and not place.released:
             self._pass(place)
 
+    def advance(self, seconds: float) -> None:
+        """Let virtual time pass."""
+        self.now += seconds
+
     def close(self) -> None:
         """From now on loops only run what is ready."""
         self.closed = True

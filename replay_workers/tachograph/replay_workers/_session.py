@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from tachograph.core.boundary import Outcome, Request, RunContext
-from tachograph.core.canonical import Digester, decode_body
-from tachograph.core.redaction import RedactionPolicy, policy_of
+from tachograph.core.canonical import decode_body
+from tachograph.core.redaction import Digests, RedactionPolicy, policy_of
 from tachograph.core.replay import (
     Divergence,
     DivergenceKind,
@@ -40,7 +40,7 @@ class Outside(Protocol):
     """What a replay asks its parent for; it holds no key and no log."""
 
     @property
-    def tokens(self) -> Digester:
+    def tokens(self) -> Digests:
         """Digests for redaction tokens."""
         ...
 
@@ -178,6 +178,10 @@ class Session:
     def payload(self, data: bytes) -> bytes:
         """A body as the recording has it."""
         return self.policy.redact(data, self.outside.tokens)[0]
+
+    def steps_of(self, agent_id: str) -> int:
+        """How many steps an agent has taken in its latest life."""
+        return next((stream.maker.made for key, stream in reversed(self.streams.items()) if key[0] == agent_id), 0)
 
     def read(self, found: UnrecordedInput) -> None:
         """Control logic read the outside past the boundary."""

@@ -51,6 +51,6 @@ class Attempt:
     """What may have happened in another order."""
     output: str = ""
     """The end of what control logic printed."""
-    code_digest: str | None = None
-    """Of the code that was driven."""
+    source: str | None = None
+    """Where the code lies that was driven: a file, or the directory of a package."""
     otherwise: Otherwise = field(default_factory=Otherwise)

@@ -1,0 +1,11 @@
+"""Re-drives recorded runs: exactly, or forked; and reports what that showed.
+
+`replay` reads a run's evidence (`_evidence`), cuts it into units, and hands each to a fresh process (`_process`, `_zygote`)
+that knows nothing but what comes over a pipe (`_wire`). There a `Session` holds what control logic does against the recording,
+a `ReplayTape` answers it, and a `Schedule` on a `VirtualLoop` lets results arrive in their recorded order. The guard
+(`_guard`) names what bypasses the boundary. What the recording leaves open is searched for (`_search`).
+"""
+
+from tachograph.replay_workers._replay import replay
+
+__all__ = ["replay"]

@@ -1,0 +1,135 @@
+"""Network, files, processes and the environment: reads are noticed, anything that would change the outside is refused."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import TextIO, cast
+
+from tachograph.replay_workers._frames import is_installed
+from tachograph.replay_workers._guard_time import Patch
+from tachograph.replay_workers._watch import REMEDIES, Source, Watch
+
+_REFUSED: dict[str, Source] = {
+    "socket.bind": "network",
+    "socket.connect": "network",
+    "socket.getaddrinfo": "network",
+    "socket.gethostbyaddr": "network",
+    "socket.gethostbyname": "network",
+    "socket.sendmsg": "network",
+    "socket.sendto": "network",
+    "subprocess.Popen": "process",
+    "os.exec": "process",
+    "os.fork": "process",
+    "os.forkpty": "process",
+    "os.kill": "process",
+    "os.killpg": "process",
+    "os.posix_spawn": "process",
+    "os.spawn": "process",
+    "os.system": "process",
+    "pty.spawn": "process",
+    "dbm.open": "file",
+    "os.chmod": "file",
+    "os.chown": "file",
+    "os.link": "file",
+    "os.mkdir": "file",
+    "os.remove": "file",
+    "os.removexattr": "file",
+    "os.rename": "file",
+    "os.rmdir": "file",
+    "os.setxattr": "file",
+    "os.symlink": "file",
+    "os.truncate": "file",
+    "os.utime": "file",
+    "sqlite3.connect": "file",
+}
+_READ: dict[str, Source] = {"os.listdir": "file", "os.scandir": "file", "os.walk": "file"}
+_CODE = (".py", ".pyc", ".pyd", ".so", ".pth", ".egg-link", ".dist-info")
+_WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+class Refused(PermissionError):
+    """Control logic reached for the outside in a replay."""
+
+    def __init__(self, what: str, source: Source) -> None:
+        super().__init__(f"{what} is refused: a replay does not touch the outside; {REMEDIES[source]}")
+
+
+_watch: Watch | None = None
+_hooked = False
+
+
+def guard_outside(watch: Watch | None) -> None:
+    """Watch the process from now on; None: no longer. The interpreter's hook itself stays for the process's life."""
+    global _hooked, _watch  # noqa: PLW0603 an audit hook is one per process and cannot be taken back
+    _watch = watch
+    if not _hooked and watch is not None:
+        _hooked = True
+        sys.addaudithook(_audited)
+
+
+def outside_patches(watch: Watch) -> list[Patch]:
+    """What replaces the environment and what logging writes to."""
+    return [
+        (os, "environ", _environ(watch)),
+        (logging.FileHandler, "_open", _nowhere),
+    ]
+
+
+def _audited(event: str, args: tuple[object, ...]) -> None:
+    watch = _watch
+    if watch is None:
+        return
+    if event == "open":
+        _opened(watch, args)
+        return
+    source = _REFUSED.get(event)
+    if source is not None:
+        watch.read(event, source, internal=True)
+        raise Refused(event, source)
+    source = _READ.get(event)
+    if source is not None and not _is_code(args[0] if args else None):
+        watch.read(event, source)
+
+
+def _opened(watch: Watch, args: tuple[object, ...]) -> None:
+    path, mode, flags = (*args, None, None, None)[:3]
+    if isinstance(path, int) or path in (os.devnull, b"/dev/null"):
+        return
+    writes = bool(set(mode) & set("wax+")) if isinstance(mode, str) else False
+    if isinstance(flags, int) and flags & _WRITE_FLAGS:
+        writes = True
+    if writes:
+        watch.read("open(…) for writing", "file", depth=2, internal=True)
+        raise Refused(f"writing {path!r}", "file")
+    if not _is_code(path):
+        watch.read("open", "file", depth=2)
+
+
+def _is_code(path: object) -> bool:
+    if not isinstance(path, str | bytes | os.PathLike):
+        return False
+    text = os.fsdecode(path)
+    return text.endswith(_CODE) or is_installed(text)
+
+
+def _nowhere(handler: logging.FileHandler) -> TextIO:
+    return cast("TextIO", open(os.devnull, handler.mode, encoding="utf-8"))  # noqa: SIM115 the handler closes it
+
+
+def _environ(watch: Watch) -> object:
+    class Environ(type(os.environ)):  # type: ignore[misc]  # the class has no public name
+        def __getitem__(self, key: str) -> str:
+            watch.read(f"os.environ[{key!r}]", "process")
+            return str(super().__getitem__(key))
+
+    genuine = os.environ
+    return Environ(
+        genuine._data,  # type: ignore[attr-defined]  # noqa: SLF001 shares what is there, as os itself makes it
+        genuine.encodekey,
+        genuine.decodekey,
+        genuine.encodevalue,
+        genuine.decodevalue,
+    )
+

@@ -1,0 +1,74 @@
+"""The child's end of the pipe."""
+
+from __future__ import annotations
+
+import base64
+import os
+import threading
+from typing import cast
+
+from tachograph.core.boundary import RunContext
+from tachograph.core.redaction import Digests
+from tachograph.replay_workers._places import StreamKey
+from tachograph.replay_workers._wire import LENGTH_BYTES, Frame, checked_length, frame, unframe
+
+
+class ChildPipe:
+    """Frames to and from the parent."""
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self._read_fd = read_fd
+        self._write_fd = write_fd
+        self._lock = threading.Lock()
+
+    def receive(self) -> tuple[Frame, bytes]:
+        """The next frame."""
+        return unframe(self._exactly(checked_length(self._exactly(LENGTH_BYTES))))
+
+    def send(self, header: Frame) -> None:
+        """Send a frame."""
+        data = memoryview(frame(header))
+        while data:
+            data = data[os.write(self._write_fd, data) :]
+
+    def ask(self, question: Frame) -> Frame:
+        """Ask the parent."""
+        with self._lock:
+            self.send(question)
+            return self.receive()[0]
+
+    def _exactly(self, count: int) -> bytes:
+        parts: list[bytes] = []
+        while count:
+            part = os.read(self._read_fd, min(count, 1 << 20))
+            if not part:
+                raise EOFError
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+
+class Parent:
+    """What the child asks its parent for, and remembers."""
+
+    def __init__(self, pipe: ChildPipe) -> None:
+        self._pipe = pipe
+        self._digests: dict[bytes, bytes] = {}
+
+    @property
+    def tokens(self) -> Digests:
+        """Keyed digests: the key stays with the parent."""
+        return self
+
+    def digest(self, data: bytes) -> bytes:
+        """The digest of a value that is redacted."""
+        known = self._digests.get(data)
+        if known is None:
+            answer = self._pipe.ask({"ask": "digest", "data": base64.b64encode(data).decode()})
+            known = self._digests[data] = base64.b64decode(cast("str", answer["digest"]))
+        return known
+
+    def head(self, stream: StreamKey, seq: int) -> RunContext:
+        """The context that an agent handed on when its latest event was `seq`."""
+        answer = self._pipe.ask({"ask": "head", "agent": stream[0], "incarnation": stream[1], "seq": seq})
+        return RunContext.from_text(cast("str", answer["context"]))

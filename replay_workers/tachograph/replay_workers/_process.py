@@ -1,0 +1,194 @@
+"""The parent's end: starts a replaying process, hands it units, answers what it asks, and kills it at a limit."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import cast
+
+from tachograph.core.errors import InternalError
+from tachograph.replay_workers._wire import LENGTH_BYTES, Frame, checked_length, frame, unframe
+from tachograph.replay_workers._zygote import GO
+
+_START_SECONDS_MAX = 60.0
+_PART_BYTES = 1 << 20
+_SERVE = "import sys; from tachograph.replay_workers._zygote import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
+
+Answer = Callable[[Frame], Frame]
+"""A child's question to its answer."""
+
+
+class ProcessLost(Exception):
+    """The replaying process did not bring a result."""
+
+
+class ReplayProcess:
+    """A fresh interpreter that forks a child per attempt; used by one thread, as a context manager."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._read_fd = self._write_fd = -1
+
+    def __enter__(self) -> ReplayProcess:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def run(self, request: bytes, answer: Answer, seconds_max: float) -> Frame:
+        """Replay one unit.
+
+        Args:
+            request: a unit's frame.
+            answer: answers what the child asks.
+            seconds_max: wall time, after which the process and all it started are killed.
+
+        Raises:
+            ProcessLost: it took too long, or control logic ended the process.
+        """
+        if self._process is None:
+            self._start()
+        exchange = _Exchange(self._read_fd, self._write_fd, time.monotonic() + seconds_max)
+        try:
+            exchange.write(GO + request)
+            return self._conversation(exchange, answer)
+        except TimeoutError:
+            self.close()
+            raise ProcessLost(f"it took longer than {seconds_max:g} seconds") from None
+        except (EOFError, OSError) as error:
+            self.close()
+            raise ProcessLost("the replaying process died") from error
+        except BaseException:
+            self.close()
+            raise
+
+    def kill(self) -> None:
+        """Kill the process and everything it started; from any thread."""
+        process = self._process
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill the process and everything it started, and forget it."""
+        self.kill()
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.wait()
+        os.close(self._read_fd)
+        os.close(self._write_fd)
+
+    def _conversation(self, exchange: _Exchange, answer: Answer) -> Frame:
+        result: Frame | None = None
+        failed: str | None = None
+        while True:
+            header = exchange.read()
+            if "ask" in header:
+                exchange.write(frame(answer(header)))
+            elif "result" in header:
+                result = cast("Frame", header["result"])
+            elif "failed" in header:
+                failed = cast("str", header["failed"])
+            elif result is not None:
+                return result
+            elif failed is not None:
+                raise InternalError(f"the replaying process failed: {failed}")
+            else:
+                self.close()
+                raise ProcessLost(f"control logic ended its process with {_exit(cast('int', header['exit']))}")
+
+    def _start(self) -> None:
+        to_child, self._write_fd = os.pipe()
+        self._read_fd, from_child = os.pipe()
+        try:
+            self._process = subprocess.Popen(  # our own interpreter, our own module
+                # Not -I: it would switch off PYTHONHASHSEED. The environment is our own, so nothing else comes in by it.
+                [sys.executable, "-s", "-P", "-c", _SERVE, str(to_child), str(from_child)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=None,
+                env=_environment(),
+                pass_fds=(to_child, from_child),
+                start_new_session=True,
+            )
+        finally:
+            os.close(to_child)
+            os.close(from_child)
+        os.set_blocking(self._write_fd, False)
+        os.set_blocking(self._read_fd, False)
+
+
+class _Exchange:
+    """Reads and writes frames until a deadline."""
+
+    def __init__(self, read_fd: int, write_fd: int, deadline: float) -> None:
+        self._read_fd = read_fd
+        self._write_fd = write_fd
+        self._deadline = deadline
+
+    def write(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            try:
+                left = left[os.write(self._write_fd, left[:_PART_BYTES]) :]
+            except BlockingIOError:
+                self._wait(self._write_fd, selectors.EVENT_WRITE)
+
+    def read(self) -> Frame:
+        return unframe(self._exactly(checked_length(self._exactly(LENGTH_BYTES))))[0]
+
+    def _exactly(self, count: int) -> bytes:
+        parts: list[bytes] = []
+        while count:
+            try:
+                part = os.read(self._read_fd, min(count, _PART_BYTES))
+            except BlockingIOError:
+                self._wait(self._read_fd, selectors.EVENT_READ)
+                continue
+            if not part:
+                raise EOFError
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    def _wait(self, descriptor: int, event: int) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, event)
+            if not selector.select(max(0.0, self._deadline - time.monotonic())):
+                raise TimeoutError
+
+
+def _environment() -> dict[str, str]:
+    """The child's environment: the same for everybody, so that a verdict does not depend on it."""
+    kept = {name: os.environ[name] for name in ("SYSTEMROOT", "TZ") if name in os.environ}
+    return kept | {
+        "LANG": "C.UTF-8",
+        "PATH": os.defpath,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "PYTHONUTF8": "1",
+    }
+
+
+def _exit(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    return f"signal {signal.Signals(-code).name}"
+
+
+def asked_bytes(question: Frame) -> bytes:
+    """What a question for a digest is about."""
+    return base64.b64decode(cast("str", question["data"]))
+
+
+def digest_answer(digest: bytes) -> Frame:
+    """The answer to a question for a digest."""
+    return {"digest": base64.b64encode(digest).decode()}

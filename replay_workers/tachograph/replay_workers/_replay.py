@@ -1,0 +1,164 @@
+"""The `replay` service: runs of a home, re-driven over several processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from typing import cast
+
+from tachograph.core.boundary import RunContext
+from tachograph.core.errors import InternalError, TachographError, UnknownRun
+from tachograph.core.ports import Progress, ReplayOptions, ReplayResult
+from tachograph.core.replay import UnitResult, Verdict, verdict
+from tachograph.replay_workers._evidence import Evidence, evidence_of, with_code
+from tachograph.replay_workers._import import code_digest
+from tachograph.replay_workers._process import ProcessLost, ReplayProcess, asked_bytes, digest_answer
+from tachograph.replay_workers._result_json import attempt_of, otherwise_json
+from tachograph.replay_workers._schedule import Otherwise
+from tachograph.replay_workers._search import reproduced
+from tachograph.replay_workers._unit import Attempt, Unit
+from tachograph.replay_workers._wire import Frame, unit_frame
+from tachograph.schemas import EffectTransitioned, Event
+from tachograph.stores import Home
+
+
+def replay(
+    home: Path, run_ids: Sequence[str], options: ReplayOptions, jobs: int, progress: Progress
+) -> Sequence[ReplayResult]:
+    """Replay runs exactly, over `jobs` processes; results in the order of `run_ids`.
+
+    Nothing is written: the log's bytes are the same before and after.
+
+    Raises:
+        UnknownRun: there is no such run.
+    """
+    opened = Home.open(home)
+    known = set(opened.log.run_ids())
+    for run_id in run_ids:
+        if run_id not in known:
+            raise UnknownRun(run_id, str(home))
+    with _Pool(max(1, min(jobs, len(run_ids)))) as pool:
+        waiting = {pool.submit(opened, run_id, options): run_id for run_id in run_ids}
+        results: dict[str, ReplayResult] = {}
+        for done, finished in enumerate(as_completed(waiting), 1):
+            run_id = waiting[finished]
+            results[run_id] = finished.result()
+            progress(done, len(waiting), run_id)
+    return [results[run_id] for run_id in run_ids]
+
+
+def replay_run(home: Home, run_id: str, options: ReplayOptions, process: ReplayProcess) -> ReplayResult:
+    """Replay one run; whatever is wrong with it is in the result."""
+    began = time.monotonic()
+    name, error = "", None
+    try:
+        evidence = evidence_of(home, run_id)
+        name = evidence.name
+        units = [with_code(unit, options.code, options.steps_max) for unit in evidence.units]
+        attempts = [_attempted(home, evidence, unit, options, process) for unit in units]
+        found = _verdict(evidence, attempts)
+    except TachographError as failure:
+        error = str(failure)
+        found = verdict([], missing=[error])
+    return ReplayResult(run_id, name, found, time.monotonic() - began, error)
+
+
+def _attempted(
+    home: Home, evidence: Evidence, unit: Unit, options: ReplayOptions, process: ReplayProcess
+) -> Attempt:
+    def answer(question: Frame) -> Frame:
+        if question["ask"] == "digest":
+            return digest_answer(home.digester.digest(asked_bytes(question)))
+        return {"context": _head(evidence.events, question).to_text()}
+
+    def once(otherwise: Otherwise) -> Attempt:
+        request = unit_frame(unit, {"otherwise": otherwise_json(otherwise)})
+        return attempt_of(process.run(request, answer, options.seconds_max), otherwise)
+
+    try:
+        return reproduced(once)
+    except ProcessLost as lost:
+        return Attempt(_undriven(unit, f"The replay of {unit.key[0]!r} was given up: {lost}."))
+
+
+def _verdict(evidence: Evidence, attempts: Sequence[Attempt]) -> Verdict:
+    sources = {attempt.source for attempt in attempts if attempt.source is not None}
+    digests = sorted({digest for source in sources if (digest := code_digest(source)) is not None})
+    results = [attempt.result for attempt in attempts]
+    results += [UnitResult(driven=False)] * evidence.undriven
+    return verdict(
+        results,
+        fidelity=evidence.fidelity,
+        missing=evidence.missing,
+        taints=evidence.taints,
+        recorded_code=evidence.code,
+        replayed_code=", ".join(digests) or None,
+    )
+
+
+def _undriven(unit: Unit, reason: str) -> UnitResult:
+    return UnitResult(
+        steps_recorded=sum(len(stream.steps) for stream in unit.streams),
+        agents=len(unit.streams),
+        driven=False,
+        missing=(reason,),
+    )
+
+
+def _head(events: Sequence[Event], question: Frame) -> RunContext:
+    """The stream's latest event, at or behind the one that control logic knew of: what the ledger adds comes after it."""
+    stream = (question["agent"], question["incarnation"])
+    latest: Event | None = None
+    for event in events:
+        if (event.meta.agent_id, event.meta.incarnation) != stream:
+            continue
+        seq = cast("int", question["seq"])
+        if event.meta.seq <= seq or (latest is not None and isinstance(event, EffectTransitioned)):
+            latest = event
+        else:
+            break
+    if latest is None:
+        raise InternalError(f"a replay asked for the head of {stream!r}, which the recording does not have")
+    meta = latest.meta
+    return RunContext(meta.run_id, meta.agent_id, meta.incarnation, meta.seq, meta.hlc, meta.hash.hex())
+
+
+class _Pool:
+    """Threads that each own a replaying process."""
+
+    def __init__(self, jobs: int) -> None:
+        self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="replay")
+        self._idle: SimpleQueue[ReplayProcess] = SimpleQueue()
+        self._processes = [ReplayProcess() for _ in range(jobs)]
+        for process in self._processes:
+            self._idle.put(process)
+
+    def __enter__(self) -> _Pool:
+        return self
+
+    def __exit__(self, kind: object, *exception: object) -> None:
+        if kind is not None:
+            for process in self._processes:
+                process.kill()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for process in self._processes:
+            process.close()
+
+    def submit(self, home: Home, run_id: str, options: ReplayOptions) -> Future[ReplayResult]:
+        return self._threads.submit(self._run, home, run_id, options)
+
+    def _run(self, home: Home, run_id: str, options: ReplayOptions) -> ReplayResult:
+        with self._taken() as process:
+            return replay_run(home, run_id, options, process)
+
+    @contextmanager
+    def _taken(self) -> Iterator[ReplayProcess]:
+        process = self._idle.get()
+        try:
+            yield process
+        finally:
+            self._idle.put(process)

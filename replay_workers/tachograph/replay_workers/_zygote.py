@@ -1,0 +1,56 @@
+"""The replaying process: a fresh interpreter that forks one child for each attempt, before any thread exists.
+
+A child gets a unit over a pipe and nothing else: no key, no log, an empty environment. What a module of control logic keeps
+warm dies with it.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from typing import cast
+
+from tachograph.replay_workers._attempt import attempt
+from tachograph.replay_workers._output import captured
+from tachograph.replay_workers._pipe import ChildPipe, Parent
+from tachograph.replay_workers._result_json import attempt_json, otherwise_of
+from tachograph.replay_workers._wire import Frame, unit_of
+
+GO = b"g"
+"""The parent asks for a child."""
+
+
+def serve(read_fd: int, write_fd: int) -> None:
+    """Fork a child whenever the parent asks for one, until it closes its end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    pipe = ChildPipe(read_fd, write_fd)
+    gc.collect()
+    gc.freeze()
+    while os.read(read_fd, 1) == GO:
+        child = os.fork()
+        if child == 0:
+            _child(pipe)
+        _, status = os.waitpid(child, 0)
+        pipe.send({"exit": os.waitstatus_to_exitcode(status)})
+
+
+def _child(pipe: ChildPipe) -> None:
+    code = 1
+    try:
+        pipe.send({"result": _replayed(pipe)})
+        code = 0
+    except BaseException as error:  # noqa: BLE001 nothing may leave a forked child but its exit code
+        pipe.send({"failed": f"{type(error).__name__}: {error}"})
+    finally:
+        os._exit(code)
+
+
+def _replayed(pipe: ChildPipe) -> Frame:
+    header, blob = pipe.receive()
+    output = captured()
+    unit = unit_of(header, blob)
+    extra = cast("dict[str, Frame]", header["extra"])
+    sys.argv = ["replay"]
+    return attempt_json(attempt(unit, Parent(pipe), otherwise_of(extra["otherwise"]), output))
