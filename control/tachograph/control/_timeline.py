@@ -201,7 +201,9 @@ def _error(error: Error) -> str:
 
 
 def _arguments(shown: str) -> str:
-    """`{"args":[…],"kwargs":{}}` reads better as `(…)`."""
+    """Whatever the arguments are, they stand in brackets."""
+    if shown == "null":
+        return "()"
     return shown if shown.startswith("(") else f"({shown})"
 
 
