@@ -140,8 +140,9 @@ def _stream(draft: _Draft, body: ReadBody) -> StreamSteps:
     steps: list[Step] = []
     fixtures: list[Fixture | None] = []
     for seq, _, hlc, event in places:
+        step = _step(maker, event, body)
         fixture = _fixture(draft, event, body) if isinstance(event, CallStarted) else None
-        steps.append(_recorded(_step(maker, event, body), seq, hlc, fixture))
+        steps.append(_recorded(step, seq, hlc, fixture))
         fixtures.append(fixture)
     parent = _parent(draft)
     return StreamSteps(

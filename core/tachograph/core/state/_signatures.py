@@ -12,7 +12,7 @@ from tachograph.schemas import EffectState
 
 
 def signatures(state: RunState, *, over: bool | None = None) -> tuple[SignatureHit, ...]:
-    """Every signature that the run shows, by name and place.
+    """Every signature that the run shows, the gravest first.
 
     Args:
         state: a folded run.
@@ -20,10 +20,9 @@ def signatures(state: RunState, *, over: bool | None = None) -> tuple[SignatureH
             recorder is dead.
     """
     ended = state.status == "FINISHED" if over is None else over
-    hits = [hit for rule in _ALWAYS for hit in rule(state)]
-    if ended:
-        hits += [hit for rule in _WHEN_OVER for hit in rule(state)]
-    return tuple(sorted(hits, key=lambda hit: (hit.severity is Severity.INFO, hit.name, hit.agent_id, hit.event_ids)))
+    rules = (*_ALWAYS, *_WHEN_OVER) if ended else _ALWAYS
+    hits = [hit for rule in rules for hit in sorted(rule(state), key=lambda hit: (hit.agent_id, hit.event_ids))]
+    return tuple(sorted(hits, key=lambda hit: hit.severity is Severity.INFO))
 
 
 def _unknown(state: RunState) -> Iterator[SignatureHit]:
