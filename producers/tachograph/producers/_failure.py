@@ -29,7 +29,23 @@ def _message(error: BaseException) -> str:
 
 
 def _arguments(error: BaseException) -> bytes | None:
+    """The exception's `args`; `{"args": […], "attributes": {…}}` where it has attributes that control logic may read."""
+    arguments = list(error.args)
+    attributes = {name: value for name, value in _attributes(error).items() if _is_recordable(value)}
     try:
-        return encode_body(list(error.args))
+        return encode_body({"args": arguments, "attributes": attributes} if attributes else arguments)
     except Exception:  # noqa: BLE001 a stranger's codec may fail in any way; the message is there in any case
         return None
+
+
+def _attributes(error: BaseException) -> dict[str, object]:
+    found = getattr(error, "__dict__", None)
+    return dict(found) if isinstance(found, dict) else {}
+
+
+def _is_recordable(value: object) -> bool:
+    try:
+        encode_body(value)
+    except Exception:  # noqa: BLE001 what cannot be recorded is left out, whatever a stranger's codec raises
+        return False
+    return True

@@ -101,12 +101,12 @@ class TurnCounter:
         """The delivery of a call that just came back with this count of yields."""
         if yields == 0:
             return IMMEDIATE
-        if yields != WAITED:
+        if yields not in (WAITED, CANCELLED_WAITED):
             return Delivery(yields, 0)
         loop = self._loop or self.loop
         last, self._last = self._last, loop.number
         close = loop.exact and 0 <= last and loop.dry <= last
-        return Delivery(WAITED, min(loop.number - last, GAP_MAX) if close else GAP_MAX)
+        return Delivery(yields, min(loop.number - last, GAP_MAX) if close else GAP_MAX)
 
 
 class Counted(Generic[Result]):
