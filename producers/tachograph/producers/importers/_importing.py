@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from tachograph.core.boundary import Run
 from tachograph.core.errors import CallerError, UnreadableInput
@@ -20,6 +21,14 @@ from tachograph.schemas import Fidelity
 from tachograph.stores import Home
 
 
+class Entrypoint(Protocol):
+    """Control logic of an imported run, public in this package."""
+
+    __name__: str
+
+    def __call__(self, run: Run, row: Row, /) -> Awaitable[None] | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of file that can be imported."""
@@ -29,7 +38,7 @@ class Kind:
     """What a person should give."""
     fidelity: Fidelity
     missing: tuple[str, ...]
-    entrypoint: Callable[[Run, Row], Awaitable[None] | None]
+    entrypoint: Entrypoint
     """Control logic that walks a row; a replay drives it again."""
     describe: Callable[[Row], tuple[str, Mapping[str, object]]]
     """A row's run name and details; raises UnusableRow when it cannot be walked."""
@@ -61,6 +70,8 @@ class _Intake:
         """Take every usable row of a file."""
         try:
             rows = rows_of(path, self._kind.remedy)
+            if not rows:
+                raise UnreadableInput(str(path), "its list is empty", self._kind.remedy)
         except UnreadableInput as error:
             self.faults.append(error)
             self.skipped.append(str(error))
@@ -121,7 +132,9 @@ async def _record_all(kind: Kind, home: Path, intake: _Intake, progress: Progres
 
 
 async def _record(kind: Kind, recorder: Recorder, job: _Job) -> str:
-    async with recorder.run(job.name, entrypoint=kind.entrypoint, args=(job.row,)) as run:
+    # The public name: a private module's would bind old recordings to where the code lies today.
+    entrypoint = f"tachograph.producers.importers:{kind.entrypoint.__name__}"
+    async with recorder.run(job.name, entrypoint=entrypoint, args=(job.row,)) as run:
         details = {"import_id": job.import_id, "row": job.label, **job.details}
         run.imported(kind.name, kind.fidelity, kind.missing, details)
         walking = kind.entrypoint(run, job.row)

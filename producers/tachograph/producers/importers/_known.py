@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 
 import orjson
 
 from tachograph.core.canonical import decode_body
 from tachograph.producers.importers._files import Row
-from tachograph.schemas import RunImported, decode, prefix_of
+from tachograph.schemas import RunFinished, RunImported, decode, prefix_of
 from tachograph.stores import Home
 
 _HEAD_EVENTS = 4
@@ -22,16 +21,27 @@ def import_id_of(kind: str, row: Row) -> str:
 
 
 def imported_before(home: Home) -> dict[str, str]:
-    """Import id to run id, of every imported run of a home."""
-    prefix = prefix_of(RunImported.__name__)
+    """Import id to run id, of every run that was imported to its end: what a crash left half is imported anew."""
     found: dict[str, str] = {}
     for run_id in home.log.run_ids():
-        for stored in itertools.islice(home.log.read_run(run_id), _HEAD_EVENTS):
-            event = decode(stored.payload) if stored.payload.startswith(prefix) else None
-            import_id = _import_id_in(home, event) if isinstance(event, RunImported) else None
-            if import_id is not None:
-                found[import_id] = run_id
+        import_id = _import_id_of_run(home, run_id)
+        if import_id is not None:
+            found[import_id] = run_id
     return found
+
+
+def _import_id_of_run(home: Home, run_id: str) -> str | None:
+    import_id: str | None = None
+    imported, finished = prefix_of(RunImported.__name__), prefix_of(RunFinished.__name__)
+    for number, stored in enumerate(home.log.read_run(run_id)):
+        if stored.payload.startswith(imported):
+            event = decode(stored.payload)
+            import_id = _import_id_in(home, event) if isinstance(event, RunImported) else None
+        elif stored.payload.startswith(finished):
+            return import_id
+        elif import_id is None and number >= _HEAD_EVENTS:
+            return None
+    return None
 
 
 def _import_id_in(home: Home, event: RunImported) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -90,11 +91,12 @@ def _entry(index: int, value: object) -> _Entry:
 def _ids(entries: Sequence[_Entry]) -> dict[str, str]:
     """Every name with an id that can be a key; different names get different ids."""
     ids: dict[str, str] = {}
-    for name in [each for entry in entries for each in (entry.name, entry.target) if each]:
-        if name not in ids:
-            wanted = _NOT_IN_IDS.sub("_", name)[:_ID_CHARACTERS_MAX].strip(".") or "agent"
-            taken = {ROOT_AGENT_ID, *ids.values()}
-            ids[name] = wanted if wanted not in taken else f"{wanted}_{len(taken)}"
+    names = [entry.name for entry in entries] + [entry.target for entry in entries if entry.target]
+    for name in dict.fromkeys(names):
+        wanted = _NOT_IN_IDS.sub("_", name)[:_ID_CHARACTERS_MAX].strip(".") or "agent"
+        taken = {ROOT_AGENT_ID, *ids.values()}
+        numbered = (f"{wanted}_{number}" for number in itertools.count(2))
+        ids[name] = next(each for each in itertools.chain([wanted], numbered) if each not in taken)
     return ids
 
 
