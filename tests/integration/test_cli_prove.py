@@ -31,7 +31,10 @@ def test_replay_reproduces_with_nothing_sent(recorded: Recorded) -> None:
     done = tacho("--home", home, "replay", "--all", "--json")
     assert done.code == ExitCode.OK, done.out
     assert [run["run_id"] for run in done.result["runs"]] == run_ids
-    assert done.result["summary"] == {"runs": 2, "reproduced": 2, "diverged": 0, "limited": 0, "live_calls": 0}
+    assert done.result["summary"] == {
+        "runs": 2, "reproduced": 2, "diverged": 0, "limited": 0, "live_calls": 0,
+        "levels_reproduced": {"control_flow": 2, "state": 2, "content": 2},
+    }  # fmt: skip
     for run in done.result["runs"]:
         assert set(run["verdict"]["levels"].values()) == {"reproduced"}
         assert run["verdict"]["served"]["tool"] == 2

@@ -81,7 +81,7 @@ def _replay(arguments: argparse.Namespace, settings: Settings) -> Answer:
     reports = _reports(settings.home, results, arguments.report)
     document: dict[str, Document] = {
         "runs": [_with_report(result, reports) for result in results],
-        "summary": dict(_summary(results)),
+        "summary": {**_summary(results), "levels_reproduced": dict(_levels(results))},
     }
     return Answer(document, lambda screen: _render(screen, results, reports), _exit_code(results))
 
@@ -115,6 +115,16 @@ def _summary(results: Sequence[ReplayResult]) -> dict[str, int]:
         counts[result.verdict.status.value] += 1
     counts["live_calls"] = sum(sum(result.verdict.live.values()) for result in results)
     return {"runs": len(results), **counts}
+
+
+def _levels(results: Sequence[ReplayResult]) -> dict[str, int]:
+    """How many runs reproduced on each level: of limited runs, too."""
+    verdicts = [result.verdict for result in results]
+    return {
+        "control_flow": sum(verdict.control_flow == "reproduced" for verdict in verdicts),
+        "state": sum(verdict.state == "reproduced" for verdict in verdicts),
+        "content": sum(verdict.content == "reproduced" for verdict in verdicts),
+    }
 
 
 def _exit_code(results: Sequence[ReplayResult]) -> ExitCode:
@@ -152,8 +162,12 @@ def _render_many(screen: Screen, results: Sequence[ReplayResult]) -> None:
         [result.run_id, result.run_name, status_span(result.verdict.status), _why(result)] for result in results
     ]
     screen.table(["RUN", "NAME", "VERDICT", "WHY"], rows)
-    counts = _summary(results)
-    screen.line(", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items()))
+    screen.line(_counts(_summary(results)))
+    screen.line("reproduced on the level of: ", _counts(_levels(results)))
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
 
 
 def _why(result: ReplayResult) -> str:

@@ -33,6 +33,8 @@ Part = str | Span
 _WORD = re.compile(r"\S+\s*|\s+")
 _TEXT_COLUMNS_MAX = 100
 """Longer lines are hard to read."""
+_CELL_COLUMNS_MAX = 48
+"""A run id takes 36."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Screen:
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[Part]], *, indent: int = 0) -> None:
         """Print rows in aligned columns; the last one is clipped at the edge of the screen."""
-        cells = [[_span(part) for part in row] for row in rows]
+        cells = [[_cell(part) for part in row[:-1]] + [_span(part) for part in row[-1:]] for row in rows]
         top = [Span(title, "dim") for title in header]
         widths = [max(width(row[i].text) for row in [top, *cells]) for i in range(len(header))]
         for row in [top, *cells]:
@@ -85,6 +87,12 @@ class Screen:
         if not self.colour or span.style == "plain" or not span.text:
             return span.text
         return f"\x1b[{_CODES[span.style]}m{span.text}\x1b[0m"
+
+
+def _cell(part: Part) -> Span:
+    """The part, harmless and not so wide that nothing fits beside it."""
+    span = _span(part)
+    return Span(clip(span.text, _CELL_COLUMNS_MAX), span.style)
 
 
 def _span(part: Part) -> Span:
