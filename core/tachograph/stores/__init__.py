@@ -11,6 +11,7 @@ from tachograph.stores._log import LocalLog, TornTail
 from tachograph.stores._objects import DirectoryObjects
 from tachograph.stores._rebuild import RebuildReport, rebuild
 from tachograph.stores._rows import EffectRow, RunRow, RunStatus
+from tachograph.stores._segments import Spool, SpoolState
 from tachograph.stores._spool import SpoolWriter
 from tachograph.stores._verify import verify_home
 
@@ -24,6 +25,8 @@ __all__ = [
     "RebuildReport",
     "RunRow",
     "RunStatus",
+    "Spool",
+    "SpoolState",
     "SpoolWriter",
     "SqliteCatalogue",
     "TornTail",

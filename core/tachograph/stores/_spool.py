@@ -93,6 +93,8 @@ class SpoolWriter:
             LimitExceeded: a payload is larger than a frame may be.
         """
         self._check()
+        if not payloads:
+            return
         frames, crc = _pack(payloads, self._crc)
         if self._is_full(len(frames)):
             self._rotate()
