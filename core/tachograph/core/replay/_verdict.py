@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tachograph.core.replay._sentence import read_sentence
@@ -73,15 +73,13 @@ def verdict(
         replayed_code: the same of the code that was driven.
     """
     divergences = first_of_each(units)
-    gaps = _unique([*missing, *(text for unit in units for text in unit.missing)])
+    gaps = _unique([*missing, *(text for unit in units for text in unit.missing), *_not_reached(units, divergences)])
     reads = tuple(dict.fromkeys(read for unit in units for read in unit.blocked))
     silent = reads if not divergences else ()
-    status = _status(divergences, gaps, silent, fidelity)
-    levels = _levels(
-        divergences, fidelity, driven=bool(units) and all(unit.driven for unit in units), silent=bool(silent)
-    )
+    driven = bool(units) and all(unit.driven for unit in units)
+    levels = _levels(divergences, fidelity, driven=driven, silent=bool(silent))
     return Verdict(
-        status=status,
+        status=_status(divergences, gaps, levels),
         control_flow=levels[0],
         state=levels[1],
         content=levels[2],
@@ -112,14 +110,21 @@ def first_of_each(units: Iterable[UnitResult]) -> tuple[Divergence, ...]:
     return tuple(sorted(first.values(), key=lambda found: found.hlc))
 
 
+def _not_reached(units: Sequence[UnitResult], divergences: tuple[Divergence, ...]) -> Iterator[str]:
+    if divergences:
+        return
+    for unit in units:
+        if unit.driven and unit.steps_replayed < unit.steps_recorded and not unit.missing:
+            yield f"Only {unit.steps_replayed} of {unit.steps_recorded} recorded steps of a unit were replayed."
+
+
 def _status(
-    divergences: tuple[Divergence, ...], gaps: tuple[str, ...], silent: tuple[UnrecordedInput, ...], fidelity: str
+    divergences: tuple[Divergence, ...], gaps: tuple[str, ...], levels: tuple[Level, Level, Level]
 ) -> VerdictStatus:
     if divergences:
         return VerdictStatus.DIVERGED
-    if gaps or silent or fidelity != "COMPLETE":
-        return VerdictStatus.LIMITED
-    return VerdictStatus.REPRODUCED
+    whole = not gaps and all(level == "reproduced" for level in levels)
+    return VerdictStatus.REPRODUCED if whole else VerdictStatus.LIMITED
 
 
 def _levels(
