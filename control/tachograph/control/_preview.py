@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import cast
 
 from tachograph.control._escape import clip, escape
-from tachograph.core.canonical import display
+from tachograph.core.canonical import JsonValue, display
 from tachograph.core.errors import EvidenceBroken
 from tachograph.schemas import Body
 from tachograph.stores import Home
@@ -33,18 +32,17 @@ class Previewer:
 
 def shown(data: bytes) -> str:
     """A canonical body for a person."""
-    value = cast("object", display(data))
-    if isinstance(value, dict):
-        fields = cast("dict[str, object]", value)
-        if fields.keys() == {"args", "kwargs"}:
-            return _as_call(fields)
-    return compact(cast("object", value))
+    value = display(data)
+    if isinstance(value, dict) and value.keys() == {"args", "kwargs"}:
+        return _as_call(value["args"], value["kwargs"])
+    return compact(value)
 
 
-def _as_call(arguments: dict[str, object]) -> str:
-    positional = [compact(value) for value in cast("list[object]", arguments["args"])]
-    named = [f"{name}={compact(value)}" for name, value in cast("dict[str, object]", arguments["kwargs"]).items()]
-    return f"({', '.join(positional + named)})"
+def _as_call(positional: JsonValue, named: JsonValue) -> str:
+    parts = [compact(value) for value in positional] if isinstance(positional, list) else [compact(positional)]
+    if isinstance(named, dict):
+        parts += [f"{name}={compact(value)}" for name, value in named.items()]
+    return f"({', '.join(parts)})"
 
 
 def compact(value: object) -> str:
