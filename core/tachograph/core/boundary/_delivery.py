@@ -105,7 +105,7 @@ class TurnCounter:
             return Delivery(yields, 0)
         loop = self._loop or self.loop
         last, self._last = self._last, loop.number
-        close = loop.exact and 0 <= last and loop.dry <= last
+        close = loop.exact and last >= 0 and loop.dry <= last
         return Delivery(yields, min(loop.number - last, GAP_MAX) if close else GAP_MAX)
 
 
@@ -144,7 +144,7 @@ class Counted(Generic[Result]):
                 except GeneratorExit:
                     steps.close()
                     raise
-                except BaseException as error:  # cancellation and errors belong to the inner awaitable
+                except BaseException as error:  # noqa: BLE001 cancellation and errors belong to the inner awaitable
                     self._thrown(error)
                     waited_for = steps.throw(error)
                 else:

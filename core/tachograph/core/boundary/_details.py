@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from tachograph.core.boundary._model import with_model_details
+from tachograph.core.boundary._shapes import is_mapping, is_row
 from tachograph.core.boundary._values import Outcome
 from tachograph.schemas import ApprovalResponse, CallKind, Evidence, PolicyResponse, RetrievalResponse
 
@@ -40,11 +41,11 @@ def as_digest(given: object) -> bytes:
 
 def _with_evidence(outcome: Outcome) -> Outcome:
     value = outcome.value
-    rows = value.get("evidence") if isinstance(value, Mapping) else value
-    if not isinstance(rows, list | tuple):
+    rows = value.get("evidence") if is_mapping(value) else value
+    if not is_row(rows):
         return outcome
     evidence = tuple(
-        _evidence(rank, row) for rank, row in enumerate(rows) if isinstance(row, Mapping) and "document_id" in row
+        _evidence(rank, row) for rank, row in enumerate(rows) if is_mapping(row) and "document_id" in row
     )
     return replace(outcome, details=RetrievalResponse(evidence))
 
@@ -63,16 +64,16 @@ def _evidence(rank: int, row: Mapping[str, object]) -> Evidence:
 
 def _with_decision(outcome: Outcome) -> Outcome:
     value = outcome.value
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         reasons = value.get("reasons")
-        texts = tuple(str(reason) for reason in reasons) if isinstance(reasons, list | tuple) else ()
+        texts = tuple(str(reason) for reason in reasons) if is_row(reasons) else ()
         return replace(outcome, details=PolicyResponse(str(value.get("decision", "")), texts))
     return replace(outcome, details=PolicyResponse(str(value), ()))
 
 
 def _with_approval(outcome: Outcome) -> Outcome:
     value = outcome.value
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         return replace(outcome, details=ApprovalResponse("", value is True, 0, None))
     expiry = value.get("expires_at")
     details = ApprovalResponse(

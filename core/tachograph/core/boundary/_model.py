@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from tachograph.core.boundary._shapes import is_mapping, is_row
 from tachograph.core.boundary._values import Outcome
 from tachograph.schemas import ModelRequest, ModelResponse, Usage
 
@@ -61,13 +62,13 @@ def _usage(usage: object) -> Usage | None:
 
 
 def _field(value: object, name: str) -> object:
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return value.get(name)
     return getattr(value, name, None)
 
 
 def _first(value: object) -> object:
-    return value[0] if isinstance(value, list | tuple) and value else None
+    return value[0] if is_row(value) and value else None
 
 
 def _whole(value: object) -> int | None:

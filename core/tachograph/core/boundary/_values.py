@@ -145,6 +145,6 @@ class Fact:
 class InputSnapshot:
     """Every version that can change a decision. What is not known is absent, and counts as a gap."""
 
-    versions: Mapping[str, object] = field(default_factory=dict)
+    versions: Mapping[str, object] = field(default_factory=dict[str, object])
     """Keys: code_path, code_commit, code_digest, image_digest, lock_digest, python, os, prompt_bundle, graph,
     tool_catalogue, model_profile, policy, knowledge_snapshot, feature_flags, permissions, tenant_configuration."""

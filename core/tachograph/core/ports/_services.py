@@ -78,7 +78,7 @@ class ForkOptions:
     """The step's event from which on the fork may differ; None: from the start."""
     overrides: tuple[Override, ...] = ()
     code: str | None = None
-    entrypoints: Mapping[str, str] = field(default_factory=dict)
+    entrypoints: Mapping[str, str] = field(default_factory=dict[str, str])
     """Recorded entry point to the one that is driven in its place."""
     miss: Literal["fail", "stub"] = "fail"
     """What a call gets that the recording cannot answer."""
