@@ -129,10 +129,13 @@ class Chain:
         effect = "read" if key is None else "write"
         return self.add(CallStarted(self.meta(), "tool", name, None, effect, key, 1, None, self.body(value)))
 
-    def call_finished(self, value: object = None, outcome: CallOutcome = CallOutcome.OK) -> bytes:
-        """CallFinished of the latest event's call."""
+    def call_finished(
+        self, value: object = None, outcome: CallOutcome = CallOutcome.OK, *, call_id: int | None = None
+    ) -> bytes:
+        """CallFinished, of the latest event's call unless another is named."""
+        call_id = self.seq if call_id is None else call_id
         return self.add(
-            CallFinished(self.meta(), self.seq, outcome, -1, 1, 0, None, None, None, None, None, self.body(value))
+            CallFinished(self.meta(), call_id, outcome, -1, 1, 0, None, None, None, None, None, self.body(value))
         )
 
     def moved(

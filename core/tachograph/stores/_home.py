@@ -98,7 +98,7 @@ class Home:
             StoreUnavailable: the claim cannot be written.
         """
         # Hashed: an id can then neither leave the directory nor be too long for a file name.
-        name = hashlib.sha256(f"{len(run_id)}:{run_id}{agent_id}".encode()).hexdigest()
+        name = hashlib.sha256(f"{len(run_id)}:{run_id}{agent_id}".encode("utf-8", "surrogatepass")).hexdigest()
         incarnation = 1
         while not self._claim(self._claims / f"{name}.{incarnation}"):
             incarnation += 1
