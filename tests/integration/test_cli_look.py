@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -136,3 +139,41 @@ def test_an_unknown_run_is_said_with_the_nearest(recorded: Recorded) -> None:
     assert done.code == ExitCode.USAGE
     assert run_ids[0] in done.err
     assert "tacho runs" in done.err
+
+
+def test_a_terminal_without_the_characters_still_shows_something(recorded: Recorded) -> None:
+    """Where the output cannot hold a character its name is printed: no traceback, exit code 0."""
+    home, run_ids = recorded
+    done = subprocess.run(
+        [sys.executable, "-m", "tachograph.control", "--home", str(home), "timeline", run_ids[0]],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u2502" in done.stdout
+
+
+def test_output_does_not_depend_on_the_hash_seed(recorded: Recorded) -> None:
+    """The same question gets the same answer, byte for byte, whatever PYTHONHASHSEED is."""
+    home, run_ids = recorded
+
+    def shown(seed: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-m", "tachograph.control", "--home", str(home), "show", run_ids[1], "--json"],
+            env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+
+    assert shown("1") == shown("2")
+
+
+def test_looking_never_writes_to_the_log(recorded: Recorded) -> None:
+    """The bytes of log and objects are the same before and after every command that looks."""
+    home, run_ids = recorded
+
+    def content() -> dict[str, bytes]:
+        files = [path for name in ("log", "objects") for path in (home / name).rglob("*") if path.is_file()]
+        return {str(path): path.read_bytes() for path in files}
+
+    before = content()
+    for command in (["runs"], ["show", run_ids[0]], ["timeline", run_ids[0]], ["effects"], ["verify"], ["doctor"]):
+        tacho("--home", home, *command)
+    assert content() == before
