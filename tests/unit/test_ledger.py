@@ -7,32 +7,20 @@ import pytest
 from tachograph.core.effects import Ledger, after_crash, decided, may_move, transition
 from tachograph.core.errors import EffectAlreadyConfirmed, ReconciliationRequired
 from tachograph.core.ports import PastEffect
+from tachograph.core.testing import MemoryEffects
 from tachograph.schemas import CallOutcome, EffectState
 
 NAME, KEY = "send_mail", "ticket-7"
 FIRST, SECOND = "r/mailer#1.4", "r/mailer#1.9"
 
 
-class Past:
-    """Effects of the past: the latest of a key that is not FAILED, as the port promises."""
-
-    def __init__(self, *effects: PastEffect) -> None:
-        self.effects = list(effects)
-
-    def find(self, tenant: str, name: str, idempotency_key: str) -> PastEffect | None:
-        wanted = (tenant, name, idempotency_key)
-        for effect in reversed(self.effects):
-            known = (effect.tenant, effect.name, effect.idempotency_key)
-            if known == wanted and effect.state is not EffectState.FAILED:
-                return effect
-        return None
-
-
-def past(state: EffectState, *, tenant: str = "acme") -> Past:
-    return Past(PastEffect(FIRST, tenant, NAME, KEY, state))
+def past(state: EffectState, *, tenant: str = "acme") -> MemoryEffects:
+    """A past with one effect."""
+    return MemoryEffects([PastEffect(FIRST, tenant, NAME, KEY, state)])
 
 
 def ledger_after(*states: EffectState) -> Ledger:
+    """A ledger without a past whose first effect went through these states."""
     ledger = Ledger("acme", None)
     for state in states:
         ledger.moved(FIRST, NAME, KEY, state)
@@ -44,7 +32,7 @@ EXECUTED = (EffectState.PLANNED, EffectState.EXECUTING)
 
 def test_a_first_effect_is_admitted() -> None:
     """Nothing is known of the key: the effect may leave."""
-    Ledger("acme", Past()).admit(NAME, KEY)
+    Ledger("acme", MemoryEffects()).admit(NAME, KEY)
 
 
 def test_unknown_refuses_every_retry() -> None:
@@ -138,6 +126,25 @@ def test_a_decision_of_this_process_counts_before_the_catalogue_knows_it() -> No
     ledger.admit(NAME, KEY)
 
 
+@pytest.mark.parametrize("happened", [True, False])
+def test_a_decision_of_another_process_counts_here(happened: bool) -> None:  # noqa: FBT001
+    """Somebody reconciles the effect from outside while this process lives on."""
+    elsewhere = MemoryEffects()
+    ledger = Ledger("acme", elsewhere)
+    for state in (*EXECUTED, EffectState.UNKNOWN):
+        ledger.moved(FIRST, NAME, KEY, state)
+    with pytest.raises(ReconciliationRequired):
+        ledger.admit(NAME, KEY)
+    elsewhere.add(PastEffect(FIRST, "acme", NAME, KEY, decided(happened=happened)))
+    if happened:
+        with pytest.raises(EffectAlreadyConfirmed):
+            ledger.admit(NAME, KEY)
+    else:
+        ledger.admit(NAME, KEY)
+        ledger.moved(SECOND, NAME, KEY, EffectState.PLANNED)
+        ledger.moved(SECOND, NAME, KEY, EffectState.EXECUTING)
+
+
 def test_a_refusal_here_does_not_hide_the_past() -> None:
     """A retry that failed here leaves the UNKNOWN effect of the earlier process in force."""
     ledger = Ledger("acme", past(EffectState.UNKNOWN))
@@ -156,9 +163,7 @@ def test_a_refusal_here_does_not_hide_the_past() -> None:
         (CallOutcome.UNKNOWN, EffectState.UNKNOWN, EffectState.UNKNOWN),
     ],
 )
-def test_outcome_moves_an_effect(
-    outcome: CallOutcome, before_it_left: EffectState, after_it_left: EffectState
-) -> None:
+def test_outcome_moves_an_effect(outcome: CallOutcome, before_it_left: EffectState, after_it_left: EffectState) -> None:
     """A time-out or cancellation proves nothing once the call had left."""
     assert transition(EffectState.PLANNED, outcome) is before_it_left
     assert transition(EffectState.EXECUTING, outcome) is after_it_left

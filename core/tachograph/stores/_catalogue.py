@@ -104,6 +104,13 @@ class SqliteCatalogue:
             return PastEffect(found.effect_id, tenant, name, idempotency_key, found.state)
         return None
 
+    def state(self, effect_id: str) -> EffectState | None:
+        """Where an effect stands, whoever moved it last; None where it is not known."""
+        self.refresh()
+        for row in self.database.rows(f"{_EFFECT} WHERE effect_id = ?", (effect_id,)):
+            return _effect_row(row).state
+        return None
+
     def known_segments(self) -> dict[tuple[str, int], int]:
         """Bytes of each segment (spool, number) that were read at the last refresh, which this is not."""
         rows = cast("list[tuple[str, int, int]]", self.database.rows("SELECT spool, number, position FROM segments"))

@@ -10,6 +10,7 @@ from tachograph.core.ports import PastEffects
 from tachograph.schemas import EffectState
 
 _HAPPENED = (EffectState.CONFIRMED, EffectState.RECONCILED)
+_DECIDED = (EffectState.RECONCILED, EffectState.FAILED)
 _MAY_HAVE_HAPPENED = (EffectState.UNKNOWN, EffectState.EXECUTING)
 
 
@@ -40,8 +41,7 @@ class Ledger:
         """
         if key is None:
             return
-        with self._lock:
-            own = self._entries.get((name, key))
+        own = self._own(name, key)
         _refuse(name, key, own)
         past = self._of_the_past(name, key)
         if own is None or past is None or past.effect_id != own.effect_id:  # of one effect, this process knows more
@@ -66,6 +66,20 @@ class Ledger:
             elif to is EffectState.FAILED and other is not None:
                 return
             self._entries[name, key] = _Entry(effect_id, to)
+
+    def _own(self, name: str, key: str) -> _Entry | None:
+        """This process's latest attempt; an UNKNOWN one may meanwhile have been decided by somebody else."""
+        with self._lock:
+            own = self._entries.get((name, key))
+        if own is None or own.state is not EffectState.UNKNOWN or self._past is None:
+            return own
+        state = self._past.state(own.effect_id)
+        if state not in _DECIDED:
+            return own
+        with self._lock:
+            if self._entries[name, key] == own:
+                self._entries[name, key] = _Entry(own.effect_id, state)
+            return self._entries[name, key]
 
     def _of_the_past(self, name: str, key: str) -> _Entry | None:
         found = self._past.find(self._tenant, name, key) if self._past is not None else None

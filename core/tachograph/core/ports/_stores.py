@@ -98,3 +98,7 @@ class PastEffects(Protocol):
     def find(self, tenant: str, name: str, idempotency_key: str) -> PastEffect | None:
         """The effect under this key that counts: the latest that is not FAILED."""
         ...
+
+    def state(self, effect_id: str) -> EffectState | None:
+        """Where an effect stands, whoever moved it last; None where it is not known."""
+        ...

@@ -105,3 +105,8 @@ class MemoryEffects:
             if key == (tenant, name, idempotency_key) and effect.state is not EffectState.FAILED:
                 return effect
         return None
+
+    def state(self, effect_id: str) -> EffectState | None:
+        """Where an effect stands, as it was noted last."""
+        states = (effect.state for effect in reversed(self._effects) if effect.effect_id == effect_id)
+        return next(states, None)
