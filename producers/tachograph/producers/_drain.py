@@ -70,9 +70,9 @@ class Drain:
             try:
                 self._write(drafts)
             except (TachographError, OSError) as error:
-                self._break(error, len(drafts))
+                self._break(error)
             except Exception as error:  # noqa: BLE001 a bug of ours must refuse effects, not kill the writer
-                self._break(error, len(drafts))
+                self._break(error)
 
     def sync(self) -> None:
         """Make durable what is written (the lock is held). A failure breaks the queue; it is not raised."""
@@ -81,7 +81,7 @@ class Drain:
         try:
             self._spool.sync()
         except (TachographError, OSError) as error:
-            self._break(error, 0)
+            self._break(error)
             return
         self.fsyncs += 1
         self.durable = self.written
@@ -100,23 +100,38 @@ class Drain:
     def _write(self, drafts: list[Draft]) -> None:
         payload = self._lowering.payload
         payloads = [payload(draft) for draft in drafts]
-        if self._spool is None:
-            self._spool = self._new_spool()
-        self._spool.append(payloads)
-        self.written += len(drafts)
-        self.events += len(drafts)
-        self.bytes += sum(map(len, payloads))
+        spool = self._spool
+        if spool is None:
+            spool = self._spool = self._new_spool()
         if self.dirty_since_ns is None:
             self.dirty_since_ns = monotonic_ns()
+        try:
+            spool.append(payloads)
+        except SpoolUnwritable:
+            self._write_one_by_one(spool, payloads)
+        else:
+            self._wrote(payloads)
         for draft in drafts:
             if draft.written is not None:
                 draft.written()
 
-    def _break(self, error: Exception, unwritten: int) -> None:
+    def _write_one_by_one(self, spool: EventSink, payloads: list[bytes]) -> None:
+        """A batch did not fit on the disk: keep what does."""
+        for payload in payloads:
+            spool.append([payload])
+            self._wrote([payload])
+
+    def _wrote(self, payloads: list[bytes]) -> None:
+        self.written += len(payloads)
+        self.events += len(payloads)
+        self.bytes += sum(map(len, payloads))
+
+    def _break(self, error: Exception) -> None:
         broken = error if isinstance(error, SpoolUnwritable) else SpoolUnwritable("the event log", _reason(error))
         broken.__cause__ = None if broken is error else error
         self.latest_error = str(broken)
-        self.lost += unwritten + self._queue.breaks(broken)
+        self._queue.breaks(broken)
+        self.lost = self._queue.put_total - self.written
 
 
 def _reason(error: Exception) -> str:

@@ -53,14 +53,23 @@ class Journal:
             self.dropped += 1
             return 0
 
+    def check_writable(self) -> None:
+        """Return if the log can be written, as far as is known.
+
+        Raises:
+            SpoolUnwritable: it is broken.
+        """
+        if self._queue.broken is not None:
+            raise self._queue.broken
+
     def settle(self, ticket: int, *, durable: bool) -> None:
         """Return when the event with this ticket is written or durable, with all events before it.
 
         Raises:
             SpoolUnwritable: it is not, and the settings say `fail`, or it had to be durable.
         """
-        if durable and self._queue.broken is not None and self._drain.durable < max(ticket, 1):
-            raise self._queue.broken
+        if durable and self._is_lost(ticket):
+            self.check_writable()
         try:
             self._drain.settle(ticket, durable=durable)
         except SpoolUnwritable:
@@ -83,14 +92,16 @@ class Journal:
         """
         if self._drain.durable >= ticket > 0:
             return False
+        if self._is_lost(ticket):
+            self.check_writable()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         with self._queue.lock:
             self._waiters.append((ticket, loop, future))
         self._queue.wake()
         await future
-        if self._queue.broken is not None and self._drain.durable < max(ticket, 1):
-            raise self._queue.broken
+        if self._is_lost(ticket):
+            self.check_writable()
         return True
 
     def finish(self, ticket: int) -> None:
@@ -131,8 +142,7 @@ class Journal:
             SpoolUnwritable: it is not.
         """
         self._drain.settle(self._queue.put_total, durable=True)
-        if self._queue.broken is not None:
-            raise self._queue.broken
+        self.check_writable()
 
     def close(self) -> None:
         """Make everything durable and seal the log; closing twice is as closing once.
@@ -147,13 +157,12 @@ class Journal:
         self._queue.wake()
         if thread is not threading.current_thread():
             thread.join()
+        self._stopping = False
         with self._drain.lock:
             self._drain.drain(self._queue.put_total)
             self._drain.sync()
             self._drain.close()
-        self._stopping = False
-        if self._queue.broken is not None:
-            raise self._queue.broken
+        self.check_writable()
 
     def statistics(self) -> Statistics:
         """The counters."""
@@ -215,6 +224,10 @@ class Journal:
             self._resolve()
             if stopping:
                 return
+
+    def _is_lost(self, ticket: int) -> bool:
+        """Whether an event is not durable and never will be; ticket 0 is that of an event that was not taken."""
+        return self._queue.broken is not None and (ticket == 0 or self._drain.durable < ticket)
 
     def _is_urgent(self) -> bool:
         return self._stopping or bool(self._waiters)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 
 from tachograph.core.boundary import Sources
+from tachograph.core.canonical import encode_body
 from tachograph.core.effects import Ledger
+from tachograph.core.errors import UnserialisableValue
 from tachograph.core.ports import Transport
 from tachograph.core.redaction import RedactionPolicy
 from tachograph.producers._in_process import InProcessTransport
@@ -30,6 +32,17 @@ class Life:
         self.journal = Journal(home, settings, redaction, sources.now_us)
         self.ledger = Ledger(settings.tenant, home.past_effects)
         self.clean = Texts(lambda text: redaction.redact_text(text, home.digester)).clean
+
+    def encoded(self, value: object) -> bytes:
+        """What a caller hands in, as canonical JSON.
+
+        Raises:
+            UnserialisableValue: it cannot be written; a secret on the way to it is not in the error.
+        """
+        try:
+            return encode_body(value)
+        except UnserialisableValue as error:
+            raise UnserialisableValue(self.clean(error.path), error.type_name, self.clean(error.reason)) from None
 
     def unit_began(self, run_id: str) -> None:
         """A unit of the run begins in this process."""

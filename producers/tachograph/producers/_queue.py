@@ -99,15 +99,13 @@ class Queue:
                 self._space.notify_all()
         return taken
 
-    def breaks(self, error: SpoolUnwritable) -> int:
-        """From now on every `put` raises the error; returns how many events were waiting, which are lost."""
+    def breaks(self, error: SpoolUnwritable) -> None:
+        """From now on every `put` raises the error; what was waiting is lost."""
         with self.lock:
             self.broken = error
-            lost = len(self._drafts)
             self._drafts.clear()
             self.bytes = 0
             self._space.notify_all()
-        return lost
 
     def observe(self, hlc: int) -> bool:
         """A remote clock was seen. False: it was too far ahead, and clamped."""

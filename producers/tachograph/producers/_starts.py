@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tachograph.core.boundary import RunContext
-from tachograph.core.canonical import encode_body
 from tachograph.core.causality import check_id
 from tachograph.producers._entry import Draft
 from tachograph.producers._entrypoint import Entrypoint
@@ -58,8 +57,8 @@ def start_run(
         "redaction": life.redaction_version,
     }
     bodies = (
-        ("arguments", _arguments(args, kwargs)),
-        ("inputs", encode_body(snapshot(entrypoint, inputs))),
+        ("arguments", life.encoded({"args": list(args), "kwargs": dict(kwargs)})),
+        ("inputs", life.encoded(snapshot(entrypoint, inputs))),
         ("fork", None),
     )
     unit = Unit(life, run_id, "run")
@@ -91,8 +90,8 @@ def start_join(
         "redaction": life.redaction_version,
     }
     bodies = (
-        ("arguments", _arguments(args, kwargs)),
-        ("inputs", encode_body(snapshot(entrypoint, inputs))),
+        ("arguments", life.encoded({"args": list(args), "kwargs": dict(kwargs)})),
+        ("inputs", life.encoded(snapshot(entrypoint, inputs))),
     )
     unit = Unit(life, context.run_id, "agent")
     unit.observe(context.hlc, context.agent_id)
@@ -100,10 +99,6 @@ def start_join(
     recover_messages(life, context.run_id, start.agent_id, incarnation)
     first = Draft("AgentStarted", fields, bodies, None, _causes(context))
     return Started(unit, unit.start(start.agent_id, incarnation, first))
-
-
-def _arguments(args: tuple[object, ...], kwargs: Mapping[str, object]) -> bytes:
-    return encode_body({"args": list(args), "kwargs": dict(kwargs)})
 
 
 def _causes(context: RunContext) -> tuple[Cause, ...]:

@@ -6,9 +6,9 @@ import itertools
 from typing import TYPE_CHECKING
 
 from tachograph.core.boundary import IMMEDIATE, Delivery, Envelope, Fact, Outcome, Request, RunContext, Sources, TurnCounter
-from tachograph.core.canonical import decode_body, encode_body
+from tachograph.core.canonical import decode_body
 from tachograph.core.causality import EventId, check_id
-from tachograph.core.errors import AgentMisuse, EffectRefused, InternalError, SpoolUnwritable
+from tachograph.core.errors import AgentMisuse, InternalError, SpoolUnwritable, TachographError
 from tachograph.producers._entry import Draft, Sent, Stream
 from tachograph.producers._fields import details_fields
 from tachograph.producers._ledger import Effect
@@ -80,10 +80,11 @@ class RecordingTape:
         Raises:
             UnserialisableValue: the arguments cannot be recorded.
             EffectRefused: the ledger refuses the effect; the refusal is recorded.
+            StoreUnavailable: the ledger cannot find out about earlier attempts; the effect does not leave.
             AgentMisuse: the agent has ended.
             SpoolUnwritable: the log is broken.
         """
-        arguments = _NULL if request.arguments is None else encode_body(request.arguments)
+        arguments = _NULL if request.arguments is None else self._unit.encoded(request.arguments)
         if request.effect == "write":
             return self._begin_effect(request, arguments)
         draft = Draft("CallStarted", _started_fields(request, request.idempotency_key, 1), (("arguments", arguments),))
@@ -99,7 +100,7 @@ class RecordingTape:
         """
         stream = self._stream
         check_id("agent id", to_agent_id)
-        data = encode_body(body)
+        data = self._unit.encoded(body)
         message_id = f"{stream.agent_id}#{stream.incarnation}/{next(self._messages)}"
         draft = Draft("MessageSent", {"message_id": message_id, "to_agent_id": to_agent_id}, (("body", data),))
         sent = draft.sent = Sent(stream, data)
@@ -159,7 +160,11 @@ class RecordingTape:
         Raises:
             UnserialisableValue: the value cannot be recorded.
         """
-        self.append(_fact_draft(fact))
+        value = fact.value
+        if fact.kind == "imported" and isinstance(value, dict):
+            self.append(_imported_draft(fact.name, value, self._unit.encoded(value["details"])))
+        else:
+            self.append(_fact_draft(fact, self._unit.encoded(value)))
 
     def open(self, name: str, role: str) -> RecordingTape:
         """Open the stream of a child agent."""
@@ -188,6 +193,7 @@ class RecordingTape:
             self._effects.pop(call_id).abandoned()
 
     def _begin_effect(self, request: Request, arguments: bytes) -> LivePassage:
+        self.journal.check_writable()
         key = self._unit.clean_key(request.idempotency_key)
         name = self._unit.clean(request.name)
         fields = _started_fields(request, key, self._unit.attempt(name, key))
@@ -198,7 +204,7 @@ class RecordingTape:
         effect = Effect(self._unit.ledger, effect_id, name, key)
         try:
             effect.plan()
-        except EffectRefused as refusal:
+        except TachographError as refusal:  # refused, or nobody can say what happened before: it does not leave
             LivePassage(self, request, draft.seq).finish(Outcome(CallOutcome.ERROR, error=refusal), IMMEDIATE)
             raise
         passage = self._effects[draft.seq] = LivePassage(self, request, draft.seq, effect)
@@ -226,10 +232,7 @@ def _started_fields(request: Request, key: str | None, attempt: int) -> dict[str
     }
 
 
-def _fact_draft(fact: Fact) -> Draft:
-    if fact.kind == "imported":
-        return _imported_draft(fact)
-    value = encode_body(fact.value)
+def _fact_draft(fact: Fact, value: bytes) -> Draft:
     if fact.kind == "state":
         return Draft("StateChanged", {"key": fact.name}, (("value", value),))
     if fact.kind == "checkpoint":
@@ -239,14 +242,6 @@ def _fact_draft(fact: Fact) -> Draft:
     raise InternalError(f"a fact of kind {fact.kind!r} is stated, which no event can carry")
 
 
-def _imported_draft(fact: Fact) -> Draft:
-    value = fact.value
-    if not isinstance(value, dict):
-        raise InternalError(f"an imported fact has the value {value!r}")
-    details = value["details"]
-    fields: dict[str, object] = {
-        "source": fact.name,
-        "fidelity": value["fidelity"],
-        "missing": list(value["missing"]),
-    }
-    return Draft("RunImported", fields, (("details", None if details is None else encode_body(details)),))
+def _imported_draft(source: str, value: dict[str, object], details: bytes) -> Draft:
+    fields: dict[str, object] = {"source": source, "fidelity": value["fidelity"], "missing": value["missing"]}
+    return Draft("RunImported", fields, (("details", None if details == _NULL else details),))

@@ -46,6 +46,7 @@ class Unit:
         self.sources: Sources = life.sources
         self.transport: Transport = life.transport
         self.clean = life.clean
+        self.encoded = life.encoded
         self._life = life
         self._kind = kind
         self._tapes: dict[RecordingTape, None] = {}
