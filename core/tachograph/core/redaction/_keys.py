@@ -17,42 +17,47 @@ _LAST = (
 _WHOLE = "token|session|auth|pwd|cvv|cvc"
 """A name that is one of these; `max_token`, `page_token` and `author` are not."""
 
-_HEADERS = frozenset({"authorization", "proxyauthorization", "cookie", "setcookie", "xapikey", "xauthtoken", "apikey"})
-_NO_LETTER = re.compile(r"[^a-z0-9]+")
-_LAST_JOINED = tuple(words.replace(" ", "") for words in _LAST.split("|"))
-_WHOLE_SET = frozenset(_WHOLE.split("|"))
+_HEADER = "authorization|proxy authorization|cookie|set cookie|x api key|x auth token|api key"
 _NAME_CHARACTERS_MAX = 200
+_BEHIND = r"[ :\"'\\]*"
 
 
-def is_secret_key(key: str) -> bool:
-    """Whether what stands under this name is a secret; case, `-`, `_` and spaces make no difference."""
-    return _is_secret_key(key[-_NAME_CHARACTERS_MAX:])
+def _spaced(words: str) -> str:
+    return words.replace(" ", r"[_\-. ]?")
+
+
+IN_TEXT = rf"(?:{_spaced(_LAST)}|(?<![\w\[])(?<!\w-)(?:{_WHOLE}))"
+"""The same names in running text, as a pattern; case makes no difference."""
+
+_KEY = re.compile(rf"(?ai)(?:.*(?:{_spaced(_LAST)})|(?:{_WHOLE})){_BEHIND}", re.DOTALL)
+_HEADER_NAME = re.compile(rf"(?ai)(?:{_spaced(_HEADER)}){_BEHIND}")
 
 
 @lru_cache(maxsize=4096)
 def _is_secret_key(key: str) -> bool:
-    joined = _joined(key)
-    return joined in _WHOLE_SET or joined.endswith(_LAST_JOINED)
+    return _KEY.fullmatch(key) is not None
+
+
+def is_secret_key(key: str) -> bool:
+    """Whether what stands under this name is a secret; case and what divides words make no difference."""
+    return _is_secret_key(key[-_NAME_CHARACTERS_MAX:])
 
 
 def is_secret_header(name: str) -> bool:
     """Whether a name is a header's that carries a secret; only these are looked for in lists of pairs."""
-    return _joined(name[-_NAME_CHARACTERS_MAX:]) in _HEADERS
+    return len(name) <= _NAME_CHARACTERS_MAX and _HEADER_NAME.fullmatch(name) is not None
 
 
-def _joined(key: str) -> str:
-    return _NO_LETTER.sub("", key.lower())
+def names_backwards() -> bytes:
+    """The names from their ends, lower case, as a pattern for reversed bytes that looks at few letters."""
+    names = [name[::-1] for name in f"{_LAST}|{_WHOLE}".split("|")]
+    return _branches(names).replace(" ", r"[_\-. ]?").encode()
 
 
-def _spaced(words: str) -> str:
-    return words.replace(" ", r"[_\- ]?")
-
-
-IN_TEXT = rf"(?:{_spaced(_LAST)}|(?<![\w\-\[])(?:{_WHOLE}))"
-"""The same names in running text, as a pattern."""
-
-
-def reversed_names() -> bytes:
-    """The names from their ends, lower case, as a pattern for reversed bytes."""
-    names = {name[::-1].replace(" ", "[^a-z0-9]{0,2}") for name in f"{_LAST}|{_WHOLE}".split("|")}
-    return "|".join(sorted(names)).encode()
+def _branches(names: list[str]) -> str:
+    """An alternative of names, by first letters: `n(?:ekot|oisses)`."""
+    firsts = sorted({name[0] for name in names if name})
+    parts = [first + _branches([name[1:] for name in names if name[:1] == first]) for first in firsts]
+    if "" in names or not parts:
+        return ""
+    return parts[0] if len(parts) == 1 else f"(?:{'|'.join(parts)})"

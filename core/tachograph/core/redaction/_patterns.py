@@ -14,6 +14,9 @@ from tachograph.core.redaction._tokens import TOKEN, Kind
 _END = r"(?![\w\-/:]|[.,]\d)"
 """Behind a phone number: not in the middle of a longer number, date, time or name."""
 
+_NO_DATE = r"(?!\d{4}-\d\d-\d\d(?!\d))"
+"""Before a number: it does not start with a date."""
+
 
 def _always(_found: str) -> bool:
     return True
@@ -39,12 +42,12 @@ PREFIXES = (
 
 _PROVIDER_KEY = re.compile(
     r"(?<![A-Za-z0-9_\-])(?:"
-    r"sk-[A-Za-z0-9_\-]{16,}|[srp]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,}"
+    r"sk-[A-Za-z0-9_\-]{16,}|[srp]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/]{16,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"
-    r"|glpat-[A-Za-z0-9_\-]{16,}|xox[abeoprs]-[A-Za-z0-9\-]{10,}|xapp-[A-Za-z0-9\-]{10,}"
+    r"|glpat-[A-Za-z0-9_\-]{16,}|xox[abeoprs]-[A-Za-z0-9\-]{12,}|xapp-[A-Za-z0-9\-]{12,}"
     r"|AIza[A-Za-z0-9_\-]{30,}|ya29\.[A-Za-z0-9_\-]{16,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,}"
     r"|pypi-[A-Za-z0-9_\-]{40,}|SG\.[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}"
-    r"|eyJ[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*){1,4})"
+    r"|eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{4,}(?:\.[A-Za-z0-9_\-]*){0,3})"
 )
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
@@ -52,14 +55,14 @@ _PEM = re.compile(
     re.DOTALL,
 )
 _URL_PASSWORD = re.compile(r"://[^/\s:@\"'\\]{0,128}:([^/\s@\"'\\]{1,256})@")
-_SCHEME = re.compile(r"(?i)(?<![A-Za-z0-9])(?:bearer|basic|token)[ ]{1,2}([A-Za-z0-9._~+/\-]{8,}={0,2})")
+_SCHEME = re.compile(r"(?i)(?<![A-Za-z0-9])(?:bearer|basic) {1,2}([A-Za-z0-9._~+/\-]{16,}={0,2})")
 _EMAIL = re.compile(r"(?<![\w.+%'\-])[\w.+%'\-]{1,64}?(?:@|%40)(?:[\w\-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w])")
 _PHONE_INTERNATIONAL = re.compile(r"(?<![\w+])\+[1-9](?:[ .\-/]?\(?\d\)?){7,14}" + _END)
 _PHONE_AMERICAN = re.compile(
     r"(?<![\w.\-/+:,$€£#])(?:1[ \-.])?(?:\(\d{3}\)[ \-.]?|\d{3}[\-.]|[2-9]\d{2} )\d{3}[ \-.]\d{4}" + _END
 )
-_PHONE_EUROPEAN = re.compile(r"(?<![\w.\-/:+,$€£#])\(?0\d{1,4}\)?(?:[ /\-.]\d{2,8}){1,6}" + _END)
-_CARD = re.compile(r"(?<![\w.\-+])\d(?:[ \-]?\d){12,30}(?![\w\-]|[.,]\d)")
+_PHONE_EUROPEAN = re.compile(r"(?<![\w.\-/:+,$€£#])\(?" + _NO_DATE + r"0\d{1,4}\)?(?:[ /\-.]\d{2,8}){1,6}" + _END)
+CARD_CANDIDATE = re.compile(r"(?<![\w.\-+])" + _NO_DATE + r"\d(?:[ \-]?\d){12,30}(?![\w\-]|[.,]\d)")
 
 
 def _looks_secret(found: str) -> bool:
@@ -98,10 +101,8 @@ SHAPES: tuple[Shape, ...] = (
 )
 """In the order in which they are looked for; names with values come first, card numbers stand apart."""
 
-CARD_CANDIDATE = _CARD
-
 ASSIGNMENT = re.compile(
-    rf"(?i)(?!secret:[0-9a-f]{{12}}\])(?P<name>{IN_TEXT})(?P<close>\\*[\"'])?(?P<space>\s{{0,4}})(?P<sign>[:=])(?:\s{{0,4}})"
+    rf"(?ai)(?!secret:[0-9a-f]{{12}}\])(?P<name>{IN_TEXT})(?P<close>\\*[\"'])? {{0,4}}(?P<sign>[:=])(?:\s{{0,4}})"
     r"(?:(?P<quote>\\*[\"'])(?P<quoted>(?:(?!(?P=quote)).){1,8192})(?P=quote)|(?P<bare>[^\s,;&\"'<>\[\]{}()\\]+))",
     re.DOTALL,
 )

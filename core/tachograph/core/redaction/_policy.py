@@ -44,7 +44,9 @@ class RedactionPolicy:
 
     def redact_text(self, text: str, tokens: Digests) -> str:
         """A text (an exception's message, a name, a key) with secrets and personal data replaced by tokens."""
-        if not self.enabled or not is_suspicious(text.encode("utf-8", "surrogatepass")):
+        if not self.enabled:
+            return text
+        if "\\u00" not in text and not is_suspicious(text.encode("utf-8", "surrogatepass")):
             return text
         return Walk(Minter(tokens)).text(text)
 

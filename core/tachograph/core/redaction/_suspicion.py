@@ -8,78 +8,79 @@ from __future__ import annotations
 
 import re
 
-from tachograph.core.redaction._keys import reversed_names
+from tachograph.core.redaction._keys import names_backwards
 from tachograph.core.redaction._patterns import PREFIXES
 
 
 def _folding() -> bytes:
-    """Lower case, every digit `0`, `=` as `:`."""
+    """Lower case, every digit `0`, `=` as `:`, what ends a value as `,`."""
     table = bytearray(range(256))
     for upper in b"ABCDEFGHIJKLMNOPQRSTUVWXYZ":
         table[upper] = upper + 32
     for digit in b"123456789":
         table[digit] = ord("0")
     table[ord("=")] = ord(":")
+    table[ord("]")] = table[ord("}")] = ord(",")
     return bytes(table)
 
 
 def _wording() -> bytes:
-    """`a` for whatever a key of a provider is made of, a space for the rest."""
+    """`a` for whatever a token is made of, a space for the rest."""
     table = bytearray(b" " * 256)
-    for part in b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-":
+    for part in b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~+/-":
         table[part] = ord("a")
     return bytes(table)
 
 
 _FOLDED = _folding()
 _WORDED = _wording()
-_RUN_BYTES = 14
-_RUN = b"a" * _RUN_BYTES
-_PREFIX = re.compile(PREFIXES.encode())
+_RUN = b"a" * 16
+_BEFORE_RUN_BYTES = 8
+_TOKEN = re.compile(rf"(?i:bearer|basic) |{PREFIXES}".encode())
 _EMAIL = re.compile(rb"@[\w\-\x80-\xff]+\.")
-_PLUS = re.compile(rb"\+[1-9](?:[ .\-/]?\(?\d)")
-_NAMED = re.compile(rb":(?:[ \\\"']|[nrtfbv]\\)*(?:" + reversed_names() + rb")")
-_SCHEME = re.compile(rb" (?:reraeb|cisab|nekot)")
+_URL_PASSWORD = re.compile(rb"://[^/@\"\\\s]{0,512}@")
+_PLUS = re.compile(rb"\+[1-9](?:[ .\-/]?\(?\d\)?){7}")
+_NAMED = re.compile(rb":[:\"'\\ ]*+" + names_backwards())
+_LISTED = re.compile(rb",\"[:\"'\\ ]*+" + names_backwards())
 _NUMBERS = re.compile(
-    rb"0(?<!00)(?!000-00-00[^0])(?:"
+    rb"0(?<!00)(?!000-00-00(?!0))(?=(?:[ /.)-]{0,2}0){8})(?:"
     rb"(?:[ -]?0){12}"  # a card
-    rb"|00[-. )]{1,2}000[-. ]0000"  # American
-    rb"|0{1,4}\)?(?:[ /.-]0{2,8}){1,6}(?<=0000)"  # European, its end in one piece
-    rb"|0{1,4}\)?[ /.-]0{2,3}[ /.-]0{2,3}[ /.-]00)"  # European, in pairs
+    rb"|00[-. )]{1,2}000[-. ]0000"  # an American phone
+    rb"|0{1,4}\)?[ /.-]00)"  # a European one
 )
 
 
 def is_suspicious(data: bytes) -> bool:
     """Whether bytes (JSON or text in UTF-8) may hold something to redact; never False for what redaction replaces."""
-    if b"@" in data and _EMAIL.search(data) is not None:
+    if b"@" in data and (_EMAIL.search(data) is not None or _URL_PASSWORD.search(data) is not None):
         return True
     if b"+" in data and _PLUS.search(data) is not None:
         return True
-    if b"%40" in data or _is_escaped(data):
+    if b"%40" in data or b"-----BEGIN" in data or _is_veiled(data):
         return True
     folded = data.translate(_FOLDED)
     if _NUMBERS.search(folded) is not None:
         return True
     backwards = folded[::-1]
-    return _NAMED.search(backwards) is not None or _has_key(data) or _SCHEME.search(backwards) is not None
+    return _NAMED.search(backwards) is not None or _LISTED.search(backwards) is not None or _has_token(data)
 
 
-def _is_escaped(data: bytes) -> bool:
-    """Whether text lies in it that only decoding shows."""
-    if b"$" in data and (b'"$str"' in data or b'"$byte' in data):
+def _is_veiled(data: bytes) -> bool:
+    """Whether something lies in it that only decoding shows: tagged text and bytes, escapes in JSON within JSON."""
+    if b"$" in data and (b'"$str"' in data or b'"$byte' in data or b'"$dict"' in data or b'"$int"' in data):
         return True
-    return b"\\" in data and b"\\u00" in data
+    return b"\\" in data and b"\\\\u00" in data
 
 
-def _has_key(data: bytes) -> bool:
-    """Whether one of its long words starts, or goes on somewhere, as a provider's key does."""
+def _has_token(data: bytes) -> bool:
+    """Whether one of its long words holds the beginning of a provider's key, or `Bearer` stands before it."""
     worded = data.translate(_WORDED)
     at = worded.find(_RUN)
     while at >= 0:
         start = worded.rfind(b" ", 0, at) + 1
         end = worded.find(b" ", at)
         end = len(data) if end < 0 else end
-        if _PREFIX.search(data, max(start - 5, 0), end) is not None or b"-----" in data[start:end]:
+        if _TOKEN.search(data, max(start - _BEFORE_RUN_BYTES, 0), end) is not None:
             return True
         at = worded.find(_RUN, end)
     return False

@@ -12,10 +12,24 @@ _NO_SECRETS = frozenset(
     {"none", "null", "true", "false", "undefined", "nil", "str", "string", "int", "bool", "optional"}
 )
 _CARD_CHARACTERS_MIN = 13
+_PASSES_MAX = 8
 
 
 def redact_running(text: str, minter: Minter) -> str:
-    """A text with every secret and personal datum in it replaced by its token."""
+    """A text with every secret and personal datum in it replaced by its token.
+
+    A token can make a shape of what stands beside it; passes go on until one finds nothing, so that redacting the result
+    again changes nothing.
+    """
+    for _ in range(_PASSES_MAX):
+        before = minter.count
+        text = _pass(text, minter)
+        if minter.count == before:
+            break
+    return text
+
+
+def _pass(text: str, minter: Minter) -> str:
     text = HEADER_LINE.sub(lambda match: _header(match, minter), text) if ":" in text else text
     if ":" in text or "=" in text:
         text = ASSIGNMENT.sub(lambda match: _assignment(match, minter), text)
