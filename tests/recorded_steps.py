@@ -36,6 +36,10 @@ def recording(calls: Sequence[Call], *, ended: bool = True) -> StreamSteps:
     """A recorded stream: every call has an answer, and the stream its end unless it breaks off."""
     steps = [replace(step, seq=2 * step.number, hlc=100 * step.number) for step in replaying(calls)]
     fixtures = [None if step.kind in ("send", "state", "end") else _answer(step) for step in steps]
+    steps = [
+        step if fixture is None else replace(step, outcome=fixture.outcome, result=fixture.result)
+        for step, fixture in zip(steps, fixtures, strict=True)
+    ]
     if not ended:
         steps.pop()
         fixtures.pop()

@@ -105,6 +105,13 @@ def test_an_extra_call_shows_what_it_may_have_meant() -> None:
     assert found.candidates[0].changes[0].replayed == "9"
 
 
+def test_a_changed_call_that_is_another_recorded_one() -> None:
+    """Where the changed call is closer to another recorded one than to the one in its place, that is shown."""
+    found = diverged("tf1 tf2 tf3", "tf1 tf3 tf3")
+    assert found.kind is DivergenceKind.ARGUMENT_CHANGED
+    assert [(candidate.step.number, candidate.changes) for candidate in found.candidates] == [(3, ())]
+
+
 READ = UnrecordedInput("time.time", "clock", "app.py", 12, "use agent.now()", "billing", 1)
 
 

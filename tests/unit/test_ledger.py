@@ -127,7 +127,7 @@ def test_a_decision_of_this_process_counts_before_the_catalogue_knows_it() -> No
 
 
 @pytest.mark.parametrize("happened", [True, False])
-def test_a_decision_of_another_process_counts_here(happened: bool) -> None:  # noqa: FBT001
+def test_a_decision_of_another_process_counts_here(happened: bool) -> None:
     """Somebody reconciles the effect from outside while this process lives on."""
     elsewhere = MemoryEffects()
     ledger = Ledger("acme", elsewhere)

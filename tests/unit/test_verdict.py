@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from recorded_steps import AGENT, Call, recording, replaying
@@ -13,10 +15,12 @@ from tachograph.core.replay import (
     UnrecordedInput,
     Verdict,
     VerdictStatus,
+    sentence,
     verdict,
     verdict_from_json,
     verdict_json,
 )
+from tachograph.schemas import CallOutcome
 
 READ = UnrecordedInput("time.time", "clock", "app.py", 12, "use agent.now()", AGENT, 3)
 
@@ -68,6 +72,18 @@ def test_the_level_of_each_kind(kind: DivergenceKind, expected: tuple[str, str, 
     given = verdict([unit(found(kind))])
     assert given.status is VerdictStatus.DIVERGED
     assert levels(given) == expected
+
+
+def test_a_call_that_ended_otherwise_is_control_flow() -> None:
+    """Another outcome of a call is not another outcome of the whole."""
+    step = recording([Call("tool", "f", 1)]).steps[0]
+    ended = replace(
+        found(DivergenceKind.OUTCOME_CHANGED), recorded=step, replayed=replace(step, outcome=CallOutcome.CANCELLED)
+    )
+    assert levels(verdict([unit(ended)])) == ("diverged", "not_proved", "not_proved")
+    assert sentence(ended) == (
+        "At step 1 of agent 'billing' both call f(1); in the recording it ends OK, in the replay CANCELLED."
+    )
 
 
 def test_the_first_divergence_is_the_first_in_causal_order() -> None:

@@ -10,7 +10,7 @@ from tachograph.core.replay._align import Edit, Identity, first_edit
 from tachograph.core.replay._candidates import nearest
 from tachograph.core.replay._fields import field_changes
 from tachograph.core.replay._sentence import read_sentence, sentence
-from tachograph.core.replay._values import Divergence, DivergenceKind, Step, StepKind, UnrecordedInput
+from tachograph.core.replay._values import Candidate, Divergence, DivergenceKind, Step, StepKind, UnrecordedInput
 
 LOOK_AHEAD_MAX = 16
 """Replayed steps looked at behind the first mismatch: enough to tell a change from a shift in anything but a recording
@@ -130,12 +130,19 @@ def _divergence(place: Place, kind: DivergenceKind, replayed: Sequence[Step]) ->
         replayed=step,
     )
     if paired and here is not None and step is not None:
-        return replace(found, changes=field_changes(here.arguments, step.arguments))
+        changes = field_changes(here.arguments, step.arguments)
+        return replace(found, changes=changes, candidates=_closer(place, step, len(changes)))
     if kind is DivergenceKind.CALL_EXTRA and step is not None:
         return replace(found, candidates=nearest(step, place.recorded, place.position))
     if kind is DivergenceKind.EXHAUSTED and step is not None:
         return _counted(found, place, replayed)
     return found
+
+
+def _closer(place: Place, step: Step, changes: int) -> tuple[Candidate, ...]:
+    """Other recorded steps that the changed one is closer to than to the one in its place."""
+    others = nearest(step, place.recorded, place.position)
+    return tuple(other for other in others if len(other.changes) < changes)
 
 
 def _counted(found: Divergence, place: Place, replayed: Sequence[Step]) -> Divergence:

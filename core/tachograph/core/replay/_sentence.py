@@ -63,11 +63,19 @@ def _changed(divergence: Divergence) -> str:
             f"the recording {doing_short(recorded)} in version {recorded.version!r}, "
             f"the replay in version {replayed.version!r}"
         )
+    if divergence.kind is DivergenceKind.OUTCOME_CHANGED and recorded.kind != "end":
+        return (
+            f"both {_plural(recorded)}; in the recording it ends {_ended(recorded)}, in the replay {_ended(replayed)}"
+        )
     if recorded.key == replayed.key:
         return f"both {_plural(recorded)}, and the answer changed: {_fields(divergence.changes, 'is')}"
     if not divergence.changes or recorded.kind == "end" or divergence.changes[0].path == "$":
         return f"the recording {doing(recorded)}, the replay {doing(replayed)}"
     return f"the recording {doing_short(recorded)} with {_fields(divergence.changes, '=')}"
+
+
+def _ended(step: Step) -> str:
+    return str(step.outcome) if step.error_type is None else f"with {step.error_type.removeprefix('builtins.')}"
 
 
 def _plural(step: Step) -> str:

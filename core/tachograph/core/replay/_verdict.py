@@ -16,9 +16,6 @@ from tachograph.core.replay._values import (
     VerdictStatus,
 )
 
-_OF_STATE = frozenset({DivergenceKind.STATE_CHANGED, DivergenceKind.OUTCOME_CHANGED})
-"""Divergences after which control flow and content are still those of the recording."""
-
 _PROVABLE: Mapping[str, tuple[bool, bool, bool]] = {
     "COMPLETE": (True, True, True),
     "CONTROL_FLOW": (True, True, False),
@@ -134,15 +131,22 @@ def _levels(
 
     Behind a divergence of control flow nothing was compared any more, so nothing is claimed of state and content.
     """
-    kinds = {found.kind for found in divergences}
-    flow = bool(kinds - _OF_STATE)
-    argument = DivergenceKind.ARGUMENT_CHANGED in kinds
+    flow = not all(_is_of_state(found) for found in divergences)
+    state = any(_is_of_state(found) for found in divergences)
+    argument = any(found.kind is DivergenceKind.ARGUMENT_CHANGED for found in divergences)
     provable = _PROVABLE.get(fidelity, (False, False, False))
     return (
         _level(diverged=flow, proved=driven and provable[0]),
-        _level(diverged=bool(kinds & _OF_STATE), proved=driven and provable[1] and not flow),
+        _level(diverged=state, proved=driven and provable[1] and not flow),
         _level(diverged=argument, proved=driven and provable[2] and not flow and not silent),
     )
+
+
+def _is_of_state(found: Divergence) -> bool:
+    """Whether control flow and content are still those of the recording: only state, or what came of the whole, is not."""
+    if found.kind is DivergenceKind.OUTCOME_CHANGED:
+        return found.recorded is None or found.recorded.kind == "end"
+    return found.kind is DivergenceKind.STATE_CHANGED
 
 
 def _level(*, diverged: bool, proved: bool) -> Level:

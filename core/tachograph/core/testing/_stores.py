@@ -95,7 +95,8 @@ class MemoryEffects:
         self._effects = list(effects)
 
     def add(self, effect: PastEffect) -> None:
-        """Take note of an effect."""
+        """Take note of where an effect stands now."""
+        self._effects = [known for known in self._effects if known.effect_id != effect.effect_id]
         self._effects.append(effect)
 
     def find(self, tenant: str, name: str, idempotency_key: str) -> PastEffect | None:
@@ -108,5 +109,4 @@ class MemoryEffects:
 
     def state(self, effect_id: str) -> EffectState | None:
         """Where an effect stands, as it was noted last."""
-        states = (effect.state for effect in reversed(self._effects) if effect.effect_id == effect_id)
-        return next(states, None)
+        return next((effect.state for effect in self._effects if effect.effect_id == effect_id), None)
