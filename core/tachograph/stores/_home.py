@@ -19,7 +19,7 @@ from tachograph.stores._files import create_once, reason_of, sync_directory
 from tachograph.stores._keys import ensure_key, read_key
 from tachograph.stores._log import LocalLog
 from tachograph.stores._objects import DirectoryObjects
-from tachograph.stores._spool import SpoolWriter
+from tachograph.stores._spool import SEGMENT_BYTES_MAX, SpoolWriter
 
 HOME_VERSION = 1
 FORMAT = "format.json"
@@ -83,13 +83,18 @@ class Home:
             raise StoreUnavailable(str(path), reason_of(error)) from error
         return cls(path)
 
-    def new_spool(self) -> SpoolWriter:
+    def new_spool(self, *, segment_bytes_max: int = SEGMENT_BYTES_MAX) -> SpoolWriter:
         """A spool of this process's own; its syncs make bodies and claims durable before the events.
+
+        Args:
+            segment_bytes_max: a segment is closed before it grows beyond this.
 
         Raises:
             SpoolUnwritable: it cannot be made.
         """
-        return SpoolWriter(self.path / "log", before_sync=self._before_sync)
+        return SpoolWriter(
+            self.path / "log", segment_bytes_max=segment_bytes_max, before_sync=self._before_sync
+        )
 
     def claim_incarnation(self, run_id: str, agent_id: str) -> int:
         """The next life of an agent: 1, 2, 3, …; never the same number twice, whoever asks.
