@@ -163,7 +163,7 @@ COMPLETE = "run start; a open; a tool f(1) = 1; a end; run end"
         (COMPLETE, Fidelity.COMPLETE, ""),
         (COMPLETE.removesuffix("; run end"), Fidelity.TRUNCATED, "has no end"),
         ("run start; a open; a tool f(1) = 1; run end", Fidelity.TRUNCATED, "agent 'a' breaks off after event 3"),
-        ("run start; b joins; b tool f(1) = 1; run end", Fidelity.TRUNCATED, "process of agent 'b' has no end"),
+        ("run start; b joins; b tool f(1) = 1; run end", Fidelity.TRUNCATED, "process of agent 'b' breaks off"),
         ("run start; a open; a unrecorded f(1) socket; a end; run end", Fidelity.CONTROL_FLOW, "not recorded: socket"),
         ("run start; run imported SPANS_ONLY a clock,receipts; run end", Fidelity.SPANS_ONLY, "does not carry a clock"),
         ("run start; run imported CONTROL_FLOW; run end", Fidelity.CONTROL_FLOW, ""),
@@ -193,6 +193,15 @@ def test_a_run_that_cannot_be_driven() -> None:
     found = replayability(state)
     assert found.grade is Fidelity.TOOLS_ONLY
     assert "no importable entry point" in found.missing[0]
+
+
+def test_a_process_that_cannot_be_driven() -> None:
+    """A joined process has control logic of its own, which needs an entry point of its own."""
+    state = folded("run start; b joins; b tool f(1) = 1; b end; run end")
+    agent(state, "b").entrypoint = None
+    found = replayability(state)
+    assert found.grade is Fidelity.TOOLS_ONLY
+    assert "process of agent 'b' has no importable entry point" in found.missing[0]
 
 
 def test_many_unrecorded_results_are_counted() -> None:

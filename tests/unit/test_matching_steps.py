@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from histories import history
@@ -31,6 +33,14 @@ def test_a_call_is_one_step_with_its_answer() -> None:
     assert (step.outcome, step.result) == (CallOutcome.OK, b'{"n":3}')
     assert fixture is not None
     assert (fixture.result, fixture.seq) == (b'{"n":3}', 3)
+
+
+def test_both_sides_make_the_same_step_of_a_call() -> None:
+    """What the recording's reader makes of a call is what a replay makes of it, but for what only a recording has."""
+    (recorded,) = streams("run start; a open; a tool look(1, x=2) = 3")["a", 1].steps
+    replayed = StepMaker("a", 1).call("tool", "look", recorded.arguments)
+    only_recorded = {"seq": recorded.seq, "hlc": recorded.hlc, "outcome": CallOutcome.OK, "result": b"3"}
+    assert replace(replayed, **only_recorded) == recorded
 
 
 def test_steps_stand_in_order_of_their_first_event() -> None:

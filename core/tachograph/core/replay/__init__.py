@@ -10,6 +10,7 @@ from tachograph.core.replay._classify import LOOK_AHEAD_MAX, Place, blame, class
 from tachograph.core.replay._compare import compare
 from tachograph.core.replay._explain import explain
 from tachograph.core.replay._fields import field_changes
+from tachograph.core.replay._fixtures import ReadBody
 from tachograph.core.replay._from_json import (
     divergence_from_json,
     read_from_json,
@@ -22,7 +23,7 @@ from tachograph.core.replay._matcher import Frontier, Match, Matcher, Mismatch, 
 from tachograph.core.replay._order import arrivals_of, order_of
 from tachograph.core.replay._recorded import Arrival, Fixture, Mark, Piece, RecordedError, StreamSteps
 from tachograph.core.replay._sentence import sentence
-from tachograph.core.replay._steps import ReadBody, steps_of
+from tachograph.core.replay._steps import steps_of
 from tachograph.core.replay._values import (
     Candidate,
     Divergence,

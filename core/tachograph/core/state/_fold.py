@@ -87,7 +87,8 @@ def _agent_started(state: RunState, agent: AgentState, event: AgentStarted) -> N
     agent.role = event.role
     agent.parent = event.parent_agent_id
     agent.entrypoint = event.entrypoint
-    agent.acts = event.parent_agent_id is not None
+    agent.joined = event.entrypoint is not None or event.arguments is not None
+    agent.acts = agent.joined or event.parent_agent_id is not None
 
 
 def _agent_finished(state: RunState, agent: AgentState, event: AgentFinished) -> None:

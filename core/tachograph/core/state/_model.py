@@ -54,6 +54,8 @@ class AgentState:
     role: str = ""
     parent: str | None = None
     entrypoint: str | None = None
+    joined: bool = False
+    """Whether it is a process of its own, driven by itself."""
     status: Literal["RUNNING", "FINISHED"] = "RUNNING"
     outcome: EndOutcome | None = None
     error_type: str | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tachograph.core.state._model import AgentState, RunState
-from tachograph.schemas import Fidelity
+from tachograph.schemas import ROOT_AGENT_ID, Fidelity
 
 _NAMED_MAX = 20
 """Results named one by one; the rest is counted."""
@@ -55,10 +55,9 @@ def _broken_off(state: RunState) -> Iterator[_Gap]:
     elif state.status == "RUNNING":
         yield Fidelity.TRUNCATED, "The run has no end: it is still running, or its recorder died."
     for agent in _sorted(state):
-        if agent.acts and agent.status == "RUNNING" and agent.entrypoint is None and _is_child(agent):
-            yield Fidelity.TRUNCATED, f"The stream of agent {agent.agent_id!r} breaks off after event {agent.seq}."
-        elif agent.acts and agent.status == "RUNNING" and agent.entrypoint is not None and _is_child(agent):
-            yield Fidelity.TRUNCATED, f"The process of agent {agent.agent_id!r} has no end after event {agent.seq}."
+        if agent.acts and agent.status == "RUNNING" and agent.agent_id != ROOT_AGENT_ID:
+            what = "process" if agent.joined else "stream"
+            yield Fidelity.TRUNCATED, f"The {what} of agent {agent.agent_id!r} breaks off after event {agent.seq}."
 
 
 def _holes(state: RunState) -> Iterator[_Gap]:
@@ -81,10 +80,9 @@ def _unrecorded(state: RunState) -> Iterator[_Gap]:
 def _no_entrypoint(state: RunState) -> Iterator[_Gap]:
     if state.status != "UNSEEN" and state.entrypoint is None:
         yield Fidelity.TOOLS_ONLY, "The run has no importable entry point, so its control logic cannot be re-driven."
-
-
-def _is_child(agent: AgentState) -> bool:
-    return agent.parent is not None
+    for agent in _sorted(state):
+        if agent.joined and agent.entrypoint is None:
+            yield Fidelity.TOOLS_ONLY, f"The process of agent {agent.agent_id!r} has no importable entry point."
 
 
 def _sorted(state: RunState) -> list[AgentState]:
