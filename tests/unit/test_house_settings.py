@@ -15,9 +15,10 @@ VARIABLE = re.compile(r"\bTACHO_[A-Z][A-Z_]*\b")
 READERS = {
     "control/tachograph/control/_main.py",
     "producers/tachograph/producers/_settings.py",
-    "replay_workers/tachograph/replay_workers/_child.py",
+    "replay_workers/tachograph/replay_workers/_guard_outside.py",
+    "replay_workers/tachograph/replay_workers/_process.py",
 }
-"""Modules that may look at the environment."""
+"""Modules that may look at the environment: two parse settings, two guard and clear it for a replay."""
 
 
 def documented() -> set[str]:
