@@ -35,7 +35,7 @@ from tachograph.schemas import (
 )
 
 
-class Shop(Exception):  # noqa: N818
+class Shop(Exception):
     """What goes wrong in a shop."""
 
 
@@ -141,7 +141,12 @@ def test_synchronous_control_logic_is_recorded(tmp_path: Path) -> None:
     with Recorder(tmp_path / "home", sources=SeededSources(3)) as recorder:
         recorder.record(ledger, 10)
         events = check_run(payloads_of(recorder.home, recorder.latest_run_id))
-    assert kinds(events, "helper") == ["AgentStarted", *["CallStarted", "CallFinished"] * 2, "MessageSent", "AgentFinished"]
+    assert kinds(events, "helper") == [
+        "AgentStarted",
+        *["CallStarted", "CallFinished"] * 2,
+        "MessageSent",
+        "AgentFinished",
+    ]
     failed = [event for event in named(events, "CallFinished") if isinstance(event, CallFinished) and event.error]
     (error,) = [event.error for event in failed]
     assert error is not None
@@ -426,7 +431,9 @@ def test_concurrent_runs_in_one_loop_never_mix(tmp_path: Path) -> None:
         assert len(run_ids) == 50
         for run_id in run_ids:
             events = check_run(payloads_of(recorder.home, run_id))
-            bodies = [decode_body(recorder.home.body(event.body, "")) for event in events if isinstance(event, MessageSent)]
+            bodies = [
+                decode_body(recorder.home.body(event.body, "")) for event in events if isinstance(event, MessageSent)
+            ]
             values = [
                 decode_body(recorder.home.body(event.value, "")) for event in events if isinstance(event, StateChanged)
             ]
@@ -508,7 +515,14 @@ def test_a_cancelled_receiver_loses_no_message(tmp_path: Path) -> None:
     with Recorder(tmp_path / "home") as recorder:
         assert asyncio.run(_recorded(recorder, gives_up)) == "hello"
         events = check_run(payloads_of(recorder.home, recorder.latest_run_id))
-    assert kinds(events, "b") == ["AgentStarted", "CallStarted", "CallFinished", "CallStarted", "MessageReceived", "AgentFinished"]
+    assert kinds(events, "b") == [
+        "AgentStarted",
+        "CallStarted",
+        "CallFinished",
+        "CallStarted",
+        "MessageReceived",
+        "AgentFinished",
+    ]
 
 
 async def _awaited(recorder: Recorder, ticket: str) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from tachograph.stores import Home
 Moves = list[tuple[str, str]]
 
 
-class Refused(Exception):  # noqa: N818
+class Refused(Exception):
     """The provider says no: nothing has happened."""
 
 
@@ -314,7 +315,7 @@ def test_a_person_decides_an_unknown_effect(tmp_path: Path) -> None:
         with pytest.raises(UnknownEffect):
             recorder.reconcile("run-x/a#1.2", True, "nobody", by="maria")
         events = check_run(payloads_of(recorder.home, unknown[0].partition("/")[0]))
-    (decision,) = [event for event in named(events, "EffectTransitioned", "reconciler")]
+    (decision,) = named(events, "EffectTransitioned", "reconciler")
     assert isinstance(decision, EffectTransitioned)
     assert (decision.from_state, decision.to_state, decision.by, decision.reason) == (
         EffectState.UNKNOWN,
@@ -390,7 +391,7 @@ def test_synchronous_effects_in_threads_are_each_durable(tmp_path: Path) -> None
     assert [event.to_state for event in named_effects(events)].count(EffectState.CONFIRMED) == 8
 
 
-def named_effects(events: list[object]) -> list[EffectTransitioned]:  # type: ignore[misc]  # any events
+def named_effects(events: Iterable[object]) -> list[EffectTransitioned]:
     """The ledger's moves."""
     return [event for event in events if isinstance(event, EffectTransitioned)]
 

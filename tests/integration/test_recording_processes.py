@@ -134,15 +134,18 @@ def test_a_killed_process_loses_only_what_was_not_acknowledged(tmp_path: Path) -
 def test_a_forked_child_cannot_use_its_parents_agents(tmp_path: Path) -> None:
     """It is told to join instead, and what it records has a spool of its own; the parent goes on undisturbed."""
     home = tmp_path / "home"
-    with Recorder(home, transport=DirectoryTransport(tmp_path / "mail")) as recorder, recorder.run("r") as run:
-        with run.agent("a") as agent:
-            agent.set_state("before", 1)
-            context = agent.context()
-            child = os.fork()
-            if child == 0:
-                os._exit(_in_child(recorder, agent, context.to_text()))
-            agent.set_state("after", 2)
-            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    with (
+        Recorder(home, transport=DirectoryTransport(tmp_path / "mail")) as recorder,
+        recorder.run("r") as run,
+        run.agent("a") as agent,
+    ):
+        agent.set_state("before", 1)
+        context = agent.context()
+        child = os.fork()
+        if child == 0:
+            os._exit(_in_child(recorder, agent, context.to_text()))
+        agent.set_state("after", 2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     events = check_run(payloads_of(home, run.id))
     assert kinds(events, "a") == ["AgentStarted", "StateChanged", "StateChanged", "AgentFinished"]
     assert kinds(events, "kid") == ["AgentStarted", "StateChanged", "AgentFinished"]
@@ -198,13 +201,16 @@ def _record_in_child(recorder: Recorder) -> int:
 def test_processes_of_multiprocessing_record_too(tmp_path: Path) -> None:
     """`multiprocessing` ends its children without their exit handlers: the end of a join is durable before that."""
     home = tmp_path / "home"
-    with Recorder(home, transport=DirectoryTransport(tmp_path / "mail")) as recorder, recorder.run("r") as run:
-        with run.agent("boss") as boss:
-            context = boss.context().to_text()
-            process = multiprocessing.get_context("fork").Process(target=recorder.join, args=(context, "kid", _kid))
-            process.start()
-            process.join()
-            assert process.exitcode == 0
+    with (
+        Recorder(home, transport=DirectoryTransport(tmp_path / "mail")) as recorder,
+        recorder.run("r") as run,
+        run.agent("boss") as boss,
+    ):
+        context = boss.context().to_text()
+        process = multiprocessing.get_context("fork").Process(target=recorder.join, args=(context, "kid", _kid))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
     assert kinds(check_run(payloads_of(home, run.id)), "kid") == ["AgentStarted", "StateChanged", "AgentFinished"]
 
 

@@ -81,9 +81,8 @@ def test_no_secret_is_in_any_file_or_log_line(tmp_path: Path, caplog: pytest.Log
 
 def test_without_redaction_they_would_have_been(tmp_path: Path) -> None:
     """The test before searches in the right places: with redaction off it would find every planted secret."""
-    with Recorder(tmp_path / "home", redaction=NO_REDACTION) as recorder:
-        with pytest.raises(AssertionError):
-            asyncio.run(_recorded(recorder))
+    with Recorder(tmp_path / "home", redaction=NO_REDACTION) as recorder, pytest.raises(AssertionError):
+        asyncio.run(_recorded(recorder))
     data = b"".join(path.read_bytes() for path in (tmp_path / "home" / "log").rglob("*.seg"))
     assert all(secret.encode() in data for secret in PLANTED[:2])
 
@@ -101,7 +100,10 @@ def test_events_say_that_a_body_was_redacted_and_by_which_policy(tmp_path: Path)
         events = events_of(recorder.home, recorder.latest_run_id)
     assert [event.redaction for event in events if isinstance(event, RunStarted)] == ["default/1"]
     assert [event.arguments.redacted for event in events if isinstance(event, CallStarted)] == [True, False]
-    assert [event.result.redacted for event in events if isinstance(event, CallFinished) if event.result] == [False, False]
+    assert [event.result.redacted for event in events if isinstance(event, CallFinished) if event.result] == [
+        False,
+        False,
+    ]
 
 
 def test_equal_secrets_stay_equal(tmp_path: Path) -> None:
@@ -138,9 +140,12 @@ def _raise() -> None:
 
 def test_message_files_are_for_their_owner_only(tmp_path: Path) -> None:
     """Messages between processes are as they are, so nobody else on the machine may read them."""
-    with Recorder(tmp_path / "home", transport=DirectoryTransport(tmp_path / "mail")) as recorder:
-        with recorder.run("r") as run, run.agent("a") as agent:
-            agent.send("b", {"token": KEY})
+    with (
+        Recorder(tmp_path / "home", transport=DirectoryTransport(tmp_path / "mail")) as recorder,
+        recorder.run("r") as run,
+        run.agent("a") as agent,
+    ):
+        agent.send("b", {"token": KEY})
     (message,) = (path for path in (tmp_path / "mail").rglob("*") if path.is_file())
     assert message.stat().st_mode & 0o077 == 0
 

@@ -44,7 +44,11 @@ def test_a_full_queue_makes_callers_wait_and_drops_nothing(tmp_path: Path, bound
 
 def test_events_become_durable_without_being_asked_for(tmp_path: Path) -> None:
     """The writer syncs within the interval when something is dirty, and not when nothing is."""
-    with Recorder(tmp_path / "home", fsync_interval_ms=20) as recorder, recorder.run("r") as run, run.agent("a") as agent:
+    with (
+        Recorder(tmp_path / "home", fsync_interval_ms=20) as recorder,
+        recorder.run("r") as run,
+        run.agent("a") as agent,
+    ):
         sets(agent, 3)
         waited = threading.Event()
         for _ in range(500):
@@ -58,13 +62,16 @@ def test_events_become_durable_without_being_asked_for(tmp_path: Path) -> None:
 
 def test_flush_makes_everything_durable(tmp_path: Path) -> None:
     """After it another reader sees every event, and the queue is empty."""
-    with Recorder(tmp_path / "home", fsync_interval_ms=60_000) as recorder, recorder.run("r") as run:
-        with run.agent("a") as agent:
-            sets(agent, 300)
-            recorder.flush()
-            assert len(named(check_run(payloads_of(tmp_path / "home", run.id)), "StateChanged")) == 300
-            assert recorder.statistics().queue_events == 0
-            assert recorder.statistics().queue_bytes == 0
+    with (
+        Recorder(tmp_path / "home", fsync_interval_ms=60_000) as recorder,
+        recorder.run("r") as run,
+        run.agent("a") as agent,
+    ):
+        sets(agent, 300)
+        recorder.flush()
+        assert len(named(check_run(payloads_of(tmp_path / "home", run.id)), "StateChanged")) == 300
+        assert recorder.statistics().queue_events == 0
+        assert recorder.statistics().queue_bytes == 0
 
 
 def test_a_closed_recorder_opens_a_new_log_when_it_records_again(tmp_path: Path) -> None:
@@ -105,7 +112,9 @@ def test_big_payloads_go_to_the_object_store_once(tmp_path: Path) -> None:
     def talks(run: Run) -> None:
         with run.agent("a") as agent:
             for turn in range(60):
-                conversation.append({"role": "user", "content": f"{turn}: " + " ".join(str(turn * n) for n in range(200))})
+                conversation.append(
+                    {"role": "user", "content": f"{turn}: " + " ".join(str(turn * n) for n in range(200))}
+                )
                 agent.set_state("conversation", conversation)
 
     with Recorder(tmp_path / "home") as recorder:

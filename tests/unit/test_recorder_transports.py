@@ -18,7 +18,9 @@ from tachograph.producers import DirectoryTransport, InProcessTransport
 
 def envelope(seq: int, to: str = "b", sender: str = "a", body: object = None) -> Envelope:
     """A message."""
-    return Envelope("run-1", f"{sender}#1/{seq}", sender, to, body if body is not None else seq, 1, seq, seq << 16, "ab" * 32)
+    return Envelope(
+        "run-1", f"{sender}#1/{seq}", sender, to, body if body is not None else seq, 1, seq, seq << 16, "ab" * 32
+    )
 
 
 @pytest.fixture(params=["process", "directory"])

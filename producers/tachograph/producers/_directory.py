@@ -121,7 +121,9 @@ class DirectoryTransport:
             envelope = _read(mailbox / _TAKEN / name)
             if envelope is not None and (envelope.run_id, envelope.to_agent_id) == (run_id, agent_id):
                 return envelope
-            _LOG.warning("tachograph: %s is not a message for %s; it stays there, unread", mailbox / _TAKEN / name, agent_id)
+            _LOG.warning(
+                "tachograph: %s is not a message for %s; it stays there, unread", mailbox / _TAKEN / name, agent_id
+            )
         return None
 
     def _mailbox(self, run_id: str, agent_id: str) -> Path:
@@ -162,7 +164,7 @@ def _intervals() -> Iterator[float]:
 
 def _names(directory: Path) -> list[str]:
     try:
-        return sorted(os.listdir(directory))
+        return sorted(path.name for path in directory.iterdir())
     except FileNotFoundError:
         return []
 
@@ -199,6 +201,8 @@ def _read(path: Path) -> Envelope | None:
         if not all(type(text) is str for text in texts) or not all(type(number) is int for number in numbers):
             return None
         run_id, message_id, from_agent_id, to_agent_id, digest = texts
-        return Envelope(run_id, message_id, from_agent_id, to_agent_id, decode_body(body), *numbers, digest)
+        incarnation, seq, hlc = numbers
+        value = decode_body(body)
+        return Envelope(run_id, message_id, from_agent_id, to_agent_id, value, incarnation, seq, hlc, digest)
     except (OSError, ValueError, KeyError, TypeError, TachographError):
         return None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
+from typing import cast
 
 from tachograph.core.boundary import Agent, Run, SyncAgent, entered, left
 from tachograph.producers._opening import Started
@@ -12,7 +13,7 @@ from tachograph.producers._opening import Started
 
 def driven(
     begin: Callable[[], Started],
-    face: type[Run] | type[Agent] | type[SyncAgent],
+    face: type[Run | Agent | SyncAgent],
     entrypoint: Callable[..., object],
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
@@ -23,7 +24,8 @@ def driven(
         What the entry point returns; where it is a coroutine function, a coroutine that does all this when awaited.
     """
     if inspect.iscoroutinefunction(entrypoint):
-        return _driven_async(begin, face, entrypoint, args, kwargs)
+        coroutine_function = cast("Callable[..., Awaitable[object]]", entrypoint)
+        return _driven_async(begin, face, coroutine_function, args, kwargs)
     started = begin()
     try:
         with _current(face(started.tape)) as door:
@@ -37,15 +39,15 @@ def driven(
 
 async def _driven_async(
     begin: Callable[[], Started],
-    face: type[Run] | type[Agent] | type[SyncAgent],
-    entrypoint: Callable[..., object],
+    face: type[Run | Agent | SyncAgent],
+    entrypoint: Callable[..., Awaitable[object]],
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
 ) -> object:
     started = begin()
     try:
         with _current(face(started.tape)) as door:
-            value = await entrypoint(door, *args, **kwargs)  # type: ignore[misc]  # a coroutine function, as was asked
+            value = await entrypoint(door, *args, **kwargs)
     except BaseException as error:
         await started.end_async(error)
         raise
@@ -54,7 +56,7 @@ async def _driven_async(
 
 
 @contextmanager
-def _current(door: Run | Agent | SyncAgent) -> Iterator[Run | Agent | SyncAgent]:
+def _current(door: Run | Agent | SyncAgent) -> Generator[Run | Agent | SyncAgent]:
     """Make an agent the current one; a run has none of its own."""
     if isinstance(door, Run):
         yield door

@@ -85,4 +85,4 @@ def _where(module: ModuleType, name: str) -> tuple[Path | None, Path | None]:
     root = path.parent
     for _ in range(depth):
         root = root.parent
-    return root, root / name.split(".")[0] if depth else path
+    return root, root / name.partition(".")[0] if depth else path

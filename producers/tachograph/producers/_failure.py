@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from tachograph.core.canonical import encode_body
 from tachograph.producers._entry import ErrorDraft
 
@@ -40,7 +42,7 @@ def _arguments(error: BaseException) -> bytes | None:
 
 def _attributes(error: BaseException) -> dict[str, object]:
     found = getattr(error, "__dict__", None)
-    return dict(found) if isinstance(found, dict) else {}
+    return dict(cast("dict[str, object]", found)) if isinstance(found, dict) else {}
 
 
 def _is_recordable(value: object) -> bool:

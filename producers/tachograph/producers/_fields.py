@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import cast
 
 from tachograph.schemas import RequestDetails, ResponseDetails, Usage
 
@@ -34,7 +35,7 @@ def _count(value: int | None) -> int | None:
 
 def _plain(value: object) -> object:
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [_plain(item) for item in cast("tuple[object, ...]", value)]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     return value

@@ -26,9 +26,7 @@ class Journal:
     def __init__(self, home: Home, settings: Settings, redaction: Redaction, now_us: Callable[[], int]) -> None:
         self._settings = settings
         self._queue = Queue(now_us, settings)
-        self._drain = Drain(
-            self._queue, settings.tenant, redaction, home.digester, home.objects, home.new_spool
-        )
+        self._drain = Drain(self._queue, settings.tenant, redaction, home.digester, home.objects, home.new_spool)
         self._interval_ns = settings.fsync_interval_ms * 1_000_000
         self._waiters: list[_Waiter] = []
         self._stopping = False

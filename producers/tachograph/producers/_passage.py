@@ -137,7 +137,9 @@ class LivePassage:
         try:
             draft = effect.move(EffectState.EXECUTING)
         except EffectRefused as refusal:
-            self._never_left(Outcome(CallOutcome.ERROR, error=refusal), IMMEDIATE, "refused: another attempt left first")
+            self._never_left(
+                Outcome(CallOutcome.ERROR, error=refusal), IMMEDIATE, "refused: another attempt left first"
+            )
             raise
         return self._tape.append(draft)
 

@@ -92,7 +92,7 @@ def ask(life: Life, reconcilers: dict[str, Reconciler], run_id: str | None) -> t
     Raises:
         SpoolUnwritable: a decision could not be recorded durably.
     """
-    decisions = []
+    decisions: list[Decision] = []
     for row in life.home.catalogue.effects(run_id):
         reconciler = reconcilers.get(row.name)
         if row.state is not EffectState.UNKNOWN or reconciler is None:

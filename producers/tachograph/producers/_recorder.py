@@ -8,7 +8,7 @@ import logging
 import weakref
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar, cast, overload
+from typing import Concatenate, ParamSpec, Self, TypeVar, overload
 
 from tachograph.core.boundary import Agent, InputSnapshot, Run, RunContext, Sources, SyncAgent
 from tachograph.core.errors import SpoolUnwritable
@@ -16,7 +16,7 @@ from tachograph.core.ports import Transport
 from tachograph.core.redaction import DEFAULT_POLICY, RedactionPolicy, policy_of
 from tachograph.producers._directory import DirectoryTransport
 from tachograph.producers._drive import driven
-from tachograph.producers._entrypoint import Entrypoint, entrypoint_named, entrypoint_of
+from tachograph.producers._entrypoint import entrypoint_named, entrypoint_of
 from tachograph.producers._forks import tell_children
 from tachograph.producers._in_process import InProcessTransport
 from tachograph.producers._life import Life
@@ -24,7 +24,7 @@ from tachograph.producers._opening import RunOpening, Started
 from tachograph.producers._reconcile import Decision, Reconciler, ask, decide
 from tachograph.producers._settings import OnBrokenLog, Settings
 from tachograph.producers._sources import SystemSources, new_run_id
-from tachograph.producers._starts import JoinStart, RunStart, start_join, start_run
+from tachograph.producers._starts import Invocation, JoinStart, RunStart, start_join, start_run
 from tachograph.producers._statistics import Statistics
 from tachograph.stores import Home
 
@@ -55,7 +55,7 @@ class Recorder:
         StoreUnavailable: the home cannot be made.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 every one is named and optional
         self,
         home: str | Path = ".tacho",
         *,
@@ -126,9 +126,7 @@ class Recorder:
         **kwargs: P.kwargs,
     ) -> Awaitable[T]: ...
     @overload
-    def record(
-        self, entrypoint: Callable[Concatenate[Run, P], T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T: ...
+    def record(self, entrypoint: Callable[Concatenate[Run, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
     def record(self, entrypoint: Callable[..., object], /, *args: object, **kwargs: object) -> object:
         """Run control logic, `entrypoint(run, *args, **kwargs)`, and record it so that it can be re-driven.
 
@@ -139,13 +137,9 @@ class Recorder:
             UnserialisableValue: an argument cannot be recorded; nothing was run.
             SpoolUnwritable: the log cannot be written to the run's end.
         """
-        start = RunStart(entrypoint.__name__ if hasattr(entrypoint, "__name__") else type(entrypoint).__name__)
-        found = entrypoint_of(entrypoint)
-
-        def begin() -> Started:
-            return self._start_run(start, found, args, kwargs, None)
-
-        return driven(begin, Run, entrypoint, args, kwargs)
+        start = RunStart(getattr(entrypoint, "__name__", type(entrypoint).__name__), self._inputs, self._retention)
+        invocation = Invocation(entrypoint_of(entrypoint), args, kwargs)
+        return driven(lambda: self._start_run(start, invocation), Run, entrypoint, args, kwargs)
 
     def run(
         self,
@@ -174,8 +168,10 @@ class Recorder:
         found = entrypoint_named(entrypoint) if isinstance(entrypoint, str) else None
         if entrypoint is not None and not isinstance(entrypoint, str):
             found = entrypoint_of(entrypoint)
-        start = RunStart(name, parent_run_id)
-        return RunOpening(lambda: self._start_run(start, found, args, kwargs or {}, inputs))
+        stated = inputs.versions if isinstance(inputs, InputSnapshot) else inputs or {}
+        start = RunStart(name, {**self._inputs, **stated}, self._retention, parent_run_id)
+        invocation = Invocation(found, args, kwargs or {})
+        return RunOpening(lambda: self._start_run(start, invocation))
 
     @overload
     def join(
@@ -220,14 +216,10 @@ class Recorder:
             UnserialisableValue: an argument cannot be recorded; nothing was run.
         """
         joined = RunContext.from_text(context) if isinstance(context, str) else context
-        start = JoinStart(joined, agent_id)
-        found = entrypoint_of(entrypoint)
+        start = JoinStart(joined, agent_id, self._inputs)
+        invocation = Invocation(entrypoint_of(entrypoint), args, kwargs)
         face = Agent if inspect.iscoroutinefunction(entrypoint) else SyncAgent
-
-        def begin() -> Started:
-            return start_join(self._life, start, found, args, kwargs, self._inputs)
-
-        return driven(begin, face, entrypoint, args, kwargs)
+        return driven(lambda: start_join(self._life, start, invocation), face, entrypoint, args, kwargs)
 
     def reconcile(self, effect_id: str, happened: bool, reason: str, by: str) -> None:
         """Decide an UNKNOWN effect, in whichever run of this home it is.
@@ -284,7 +276,7 @@ class Recorder:
         self._home = Home.open(self._settings.home)
         self._life = self._new_life()
 
-    def __enter__(self) -> Recorder:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -296,19 +288,9 @@ class Recorder:
     def _new_life(self) -> Life:
         return Life(self._home, self._settings, self._redaction, self._sources, self._transport)
 
-    def _start_run(
-        self,
-        start: RunStart,
-        entrypoint: Entrypoint | None,
-        args: tuple[object, ...],
-        kwargs: Mapping[str, object],
-        inputs: InputSnapshot | Mapping[str, object] | None,
-    ) -> Started:
-        stated = inputs.versions if isinstance(inputs, InputSnapshot) else inputs or {}
+    def _start_run(self, start: RunStart, invocation: Invocation) -> Started:
         run_id = new_run_id()
-        started = start_run(
-            self._life, run_id, start, entrypoint, args, kwargs, self._inputs | dict(stated), self._retention
-        )
+        started = start_run(self._life, run_id, start, invocation)
         self._latest_run_id = run_id
         return started
 

@@ -15,7 +15,7 @@ def recover_messages(life: Life, run_id: str, agent_id: str, incarnation: int) -
     transport = life.transport
     if incarnation == 1 or not isinstance(transport, DirectoryTransport):
         return 0
-    received = set()
+    received: set[str] = set()
     for stored in life.home.log.read_run(run_id):
         event = decode(stored.payload)
         if isinstance(event, MessageReceived) and event.meta.agent_id == agent_id:

@@ -19,31 +19,45 @@ from tachograph.schemas import ROOT_AGENT_ID, Cause
 
 
 @dataclass(frozen=True, slots=True)
+class Invocation:
+    """An entry point and what it is called with."""
+
+    entrypoint: Entrypoint | None
+    """None: it cannot be re-driven."""
+    args: tuple[object, ...]
+    kwargs: Mapping[str, object]
+
+    @property
+    def text(self) -> str | None:
+        """The entry point's name."""
+        return self.entrypoint.text if self.entrypoint is not None else None
+
+    def arguments(self) -> dict[str, object]:
+        """The arguments as they are recorded."""
+        return {"args": list(self.args), "kwargs": dict(self.kwargs)}
+
+
+@dataclass(frozen=True, slots=True)
 class RunStart:
     """What is said of a run when it starts."""
 
     name: str
+    inputs: Mapping[str, object]
+    """Versions that are stated, beside those that are found."""
+    retention: str
     parent_run_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JoinStart:
-    """Where a process joins a run, and as whom."""
+    """Where a process joins a run, as whom, and what it states of its versions."""
 
     context: RunContext
     agent_id: str
+    inputs: Mapping[str, object]
 
 
-def start_run(
-    life: Life,
-    run_id: str,
-    start: RunStart,
-    entrypoint: Entrypoint | None,
-    args: tuple[object, ...],
-    kwargs: Mapping[str, object],
-    inputs: Mapping[str, object],
-    retention: str,
-) -> Started:
+def start_run(life: Life, run_id: str, start: RunStart, invocation: Invocation) -> Started:
     """Write RunStarted.
 
     Raises:
@@ -51,14 +65,14 @@ def start_run(
     """
     fields: dict[str, object] = {
         "name": start.name,
-        "entrypoint": entrypoint.text if entrypoint is not None else None,
+        "entrypoint": invocation.text,
         "parent_run_id": start.parent_run_id,
-        "retention": retention,
+        "retention": start.retention,
         "redaction": life.redaction_version,
     }
     bodies = (
-        ("arguments", life.encoded({"args": list(args), "kwargs": dict(kwargs)})),
-        ("inputs", life.encoded(snapshot(entrypoint, inputs))),
+        ("arguments", life.encoded(invocation.arguments())),
+        ("inputs", life.encoded(snapshot(invocation.entrypoint, start.inputs))),
         ("fork", None),
     )
     unit = Unit(life, run_id, "run")
@@ -66,14 +80,7 @@ def start_run(
     return Started(unit, unit.start(ROOT_AGENT_ID, incarnation, Draft("RunStarted", fields, bodies)))
 
 
-def start_join(
-    life: Life,
-    start: JoinStart,
-    entrypoint: Entrypoint | None,
-    args: tuple[object, ...],
-    kwargs: Mapping[str, object],
-    inputs: Mapping[str, object],
-) -> Started:
+def start_join(life: Life, start: JoinStart, invocation: Invocation) -> Started:
     """Write AgentStarted for a process of its own.
 
     Raises:
@@ -86,12 +93,12 @@ def start_join(
     fields: dict[str, object] = {
         "role": "",
         "parent_agent_id": context.agent_id,
-        "entrypoint": entrypoint.text if entrypoint is not None else None,
+        "entrypoint": invocation.text,
         "redaction": life.redaction_version,
     }
     bodies = (
-        ("arguments", life.encoded({"args": list(args), "kwargs": dict(kwargs)})),
-        ("inputs", life.encoded(snapshot(entrypoint, inputs))),
+        ("arguments", life.encoded(invocation.arguments())),
+        ("inputs", life.encoded(snapshot(invocation.entrypoint, start.inputs))),
     )
     unit = Unit(life, context.run_id, "agent")
     unit.observe(context.hlc, context.agent_id)

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from tachograph.core.boundary import IMMEDIATE, Delivery, Envelope, Fact, Outcome, Request, RunContext, Sources, TurnCounter
+from tachograph.core.boundary import (
+    IMMEDIATE,
+    Delivery,
+    Envelope,
+    Fact,
+    Outcome,
+    Request,
+    RunContext,
+    Sources,
+    TurnCounter,
+)
 from tachograph.core.canonical import decode_body
 from tachograph.core.causality import EventId, check_id
 from tachograph.core.errors import AgentMisuse, InternalError, SpoolUnwritable, TachographError
 from tachograph.producers._entry import Draft, Sent, Stream
 from tachograph.producers._fields import details_fields
 from tachograph.producers._ledger import Effect
-from tachograph.producers._messages import LocalEnvelope, origin_of, for_transport
+from tachograph.producers._messages import LocalEnvelope, for_transport, origin_of
 from tachograph.producers._passage import LivePassage
 from tachograph.schemas import CallOutcome
 
@@ -160,11 +170,11 @@ class RecordingTape:
         Raises:
             UnserialisableValue: the value cannot be recorded.
         """
-        value = fact.value
-        if fact.kind == "imported" and isinstance(value, dict):
+        if fact.kind == "imported":
+            value = cast("dict[str, object]", fact.value)
             self.append(_imported_draft(fact.name, value, self._unit.encoded(value["details"])))
         else:
-            self.append(_fact_draft(fact, self._unit.encoded(value)))
+            self.append(_fact_draft(fact, self._unit.encoded(fact.value)))
 
     def open(self, name: str, role: str) -> RecordingTape:
         """Open the stream of a child agent."""

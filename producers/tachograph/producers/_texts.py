@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 _REMEMBERED_MAX = 4096
 _REMEMBERED_LENGTH_MAX = 200
@@ -51,11 +52,13 @@ class Texts:
         if isinstance(details, str):
             return self.clean(details)
         if isinstance(details, dict):
-            return {key: self.clean_details(value) for key, value in details.items()}
+            fields = cast("dict[str, object]", details)
+            return {key: self.clean_details(value) for key, value in fields.items()}
         if isinstance(details, list):
-            return [self.clean_details(value) for value in details]
+            return [self.clean_details(value) for value in cast("list[object]", details)]
         if isinstance(details, tuple):  # the name of the union's branch, and the fields
-            return (details[0], self.clean_details(details[1]))
+            branch, made = cast("tuple[str, object]", details)
+            return (branch, self.clean_details(made))
         return details
 
 
