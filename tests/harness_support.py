@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from recordings import check_run, payloads_of
-
 from tachograph.core.boundary import Agent, Receipted, Run
 from tachograph.producers import Recorder
 from tachograph.producers.harness import Factory, Plan, PluginPlan, Registry, ScriptedModel, ToolRefused

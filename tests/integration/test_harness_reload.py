@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from harness_support import Journal, Shop, call, plan, recorded, shop
 
+from harness_support import Journal, Shop, call, plan, recorded, shop
 from tachograph.core.boundary import Agent
 from tachograph.core.errors import InvalidSetting, UnreadableInput
 from tachograph.producers.harness import (

@@ -9,7 +9,6 @@ from pathlib import Path
 import harness_fleet
 from harness_support import call, calls
 from public_runs import nothing
-
 from tachograph.core.ports import ReplayOptions, ReplayResult
 from tachograph.producers import Recorder
 from tachograph.replay_workers import replay

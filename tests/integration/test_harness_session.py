@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
+
 from harness_support import Journal, broken, call, calls, plan, recorded, shop
 from recordings import named
-
 from tachograph.core.boundary import Agent
 from tachograph.core.errors import PluginDisabled, ReconciliationRequired
-from tachograph.producers.harness import NamedTools, PluginPlan, RecentMemory, Session, Turn
+from tachograph.producers.harness import NamedTools, PluginPlan, RecentMemory, Registry, Session, Turn, open_session
 from tachograph.schemas import CallFinished, CallOutcome, CallStarted, Checkpointed, StateChanged
 
 
@@ -212,24 +214,28 @@ def test_a_policy_that_cannot_be_asked_lets_nothing_leave(tmp_path: Path) -> Non
             return "perhaps"
 
     journal: Journal = []
-    answers = [call("look"), call("buy", '{"order": 1}'), "ok"]
-    for factory, words in [
-        (broken("gone"), ["cannot be asked: OSError: gone", "cannot be asked"]),
-        (lambda settings, needs: Muddle(), ["gave no decision: cannot think", "'perhaps' in place of a decision"]),
-    ]:
-        assembly, registry = plan(
-            answers, PluginPlan("shop", "shop"), PluginPlan("guard", "guard"), tools=["shop"], policy="guard"
-        )
-        registry = {**registry, "shop": shop(journal), "guard": factory}
-
-        async def logic(agent: Agent, assembly=assembly, registry=registry, words=words) -> None:  # type: ignore[no-untyped-def]
-            session = Session(agent, assembly, registry)
-            await session.turn("go")
-            results = [str(message["content"]) for message in session.messages if message["role"] == "tool"]
-            assert all(word in result for word, result in zip(words, results, strict=True))
-
-        recorded(tmp_path / words[0][:6], logic)
+    for number, (factory, words) in enumerate(
+        [
+            (broken("gone"), ["cannot be asked: OSError: gone", "cannot be asked"]),
+            (lambda settings, needs: Muddle(), ["no decision: cannot think", "'perhaps' in place of a decision"]),
+        ]
+    ):
+        recorded(tmp_path / str(number), partial(_denied, {"shop": shop(journal), "guard": factory}, words))
     assert journal == ["made shop", "made shop"]
+
+
+async def _denied(plugins: Registry, words: Sequence[str], agent: Agent) -> None:
+    assembly, registry = plan(
+        [call("look"), call("buy", '{"order": 1}'), "ok"],
+        PluginPlan("shop", "shop"),
+        PluginPlan("guard", "guard"),
+        tools=["shop"],
+        policy="guard",
+    )
+    session = Session(agent, assembly, {**registry, **plugins})
+    await session.turn("go")
+    results = [str(message["content"]) for message in session.messages if message["role"] == "tool"]
+    assert all(word in result for word, result in zip(words, results, strict=True))
 
 
 def test_a_broken_model_is_an_error_that_names_it(tmp_path: Path) -> None:
@@ -329,3 +335,42 @@ def test_sessions_of_many_runs_do_not_mix(tmp_path: Path) -> None:
         await asyncio.gather(*(one(number) for number in range(20)))
 
     recorded(tmp_path, logic)
+
+
+def test_a_plugin_that_cannot_serve_its_port_is_out(tmp_path: Path) -> None:
+    """The reason names what the port takes; where the plug-in is right it goes on."""
+    assembly, registry = plan(["hello", "again"], PluginPlan("shop", "shop"), memory="shop", tools=["brain"])
+
+    async def logic(agent: Agent) -> None:
+        session = Session(agent, assembly, {**registry, "shop": shop([])})
+        assert (await session.turn("go")).text == "hello"
+        reason = "it cannot serve as memory: that takes recall and remember"
+        assert agent.get_state("plugin/shop/memory") == {"disabled": reason}
+        reason = "it cannot serve as tools: that takes catalogue and execute"
+        assert agent.get_state("plugin/brain/tools") == {"disabled": reason}
+        assert (await session.turn("go on")).text == "again"
+
+    async def second(agent: Agent) -> None:
+        made, made_registry = plan([], PluginPlan("shop", "shop"))
+        session = Session(agent, replace(made, model="shop"), {**made_registry, "shop": shop([])})
+        with pytest.raises(PluginDisabled, match="cannot serve as model: that takes complete"):
+            await session.turn("go")
+
+    recorded(tmp_path / "a", logic)
+    recorded(tmp_path / "b", second)
+
+
+def test_installed_plugins_are_found_by_their_names(tmp_path: Path) -> None:
+    """Without a registry the plug-ins of installed packages are there; which ones is recorded, too."""
+    path = tmp_path / "desk.yaml"
+    path.write_text(
+        "plugins:\n  brain: {use: scripted-model, settings: {answers: [hello]}}\n  diary: {use: recent-memory}\n"
+        "ports: {model: brain, memory: diary}\n"
+    )
+
+    async def logic(agent: Agent) -> None:
+        session = await open_session(agent, str(path))
+        assert (await session.turn("hi")).text == "hello"
+
+    events = recorded(tmp_path / "home", logic)
+    assert "harness.plugins" in [event.name for event in events if isinstance(event, CallStarted)]

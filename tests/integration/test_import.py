@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from public_runs import (
     AIRLINE,
     BOOKING,
@@ -19,7 +20,6 @@ from public_runs import (
     user,
 )
 from recordings import check_run, payloads_of
-
 from tachograph.core.canonical import decode_body
 from tachograph.core.errors import UnreadableInput
 from tachograph.core.ports import ImportResult
@@ -160,7 +160,7 @@ def test_bad_rows_are_named_and_the_good_ones_imported(tmp_path: Path) -> None:
     result = import_airline(tmp_path / "home", files, lambda *step: seen.append(step))
     assert len(result.run_ids) == 2
     assert len(result.skipped) == 3
-    assert result.skipped[0] == "runs.json row 1 is not imported: it is str in place of an object."
+    assert result.skipped[0] == "runs.json row 1 is not imported: it is str 'hello' in place of an object."
     assert result.skipped[1] == "runs.json row 2 is not imported: traj is empty."
     assert "gone.json" in result.skipped[2]
     assert seen == [(0, 2, "runs.json row 0"), (1, 2, "runs.json row 3"), (2, 2, "imported")]

@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 
 from public_runs import AIRLINE, BOOKING, CUT_OFF, WHO_AND_WHEN, needs_public_runs, nothing
-
 from tachograph.core.ports import ReplayOptions, ReplayResult
 from tachograph.producers.importers import import_airline, import_who_and_when
 from tachograph.replay_workers import replay

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from public_runs import AIRLINE, BOOKING, CUT_OFF, WHO_AND_WHEN, airline_row, assistant, needs_public_runs, result, user
 
+from public_runs import AIRLINE, BOOKING, CUT_OFF, WHO_AND_WHEN, airline_row, assistant, needs_public_runs, result, user
 from tachograph.core.causality import check_id
 from tachograph.core.errors import UnreadableInput
 from tachograph.producers.importers import UnusableRow

@@ -42,6 +42,10 @@ def create_database(path: Path, seed: int) -> None:
         database.commit()
 
 
+def _ticket_of(_database: str, ticket: str, *_: object) -> str:
+    return ticket
+
+
 @tool(effect="read")
 async def read_ticket(database: str, ticket: str) -> Row:
     """A ticket."""
@@ -62,7 +66,7 @@ async def find_rules(database: str, word: str) -> list[Row]:
     return [{**row, **_evidence(str(row["text"]), word)} for row in rows]
 
 
-@tool(effect="write", idempotency_key=lambda _database, ticket, *_: ticket)
+@tool(effect="write", idempotency_key=_ticket_of)
 async def book_refund(database: str, ticket: str, customer: str, amount_eur: float) -> Receipted:
     """Book a refund; the receipt is its number in the books."""
     number = await asyncio.to_thread(
@@ -72,7 +76,7 @@ async def book_refund(database: str, ticket: str, customer: str, amount_eur: flo
     return Receipted(number, {"refund": number})
 
 
-@tool(effect="write", idempotency_key=lambda _database, ticket, *_: ticket)
+@tool(effect="write", idempotency_key=_ticket_of)
 async def file_audit(database: str, ticket: str, text: str) -> Receipted:
     """File what happened to a ticket."""
     number = await asyncio.to_thread(_write, database, "INSERT INTO audit VALUES (?, ?)", (ticket, text))

@@ -44,7 +44,7 @@ class MailSink:
         self._thread = threading.Thread(target=self._loop.run_forever, name="mail-sink", daemon=True)
         self._server: asyncio.Server | None = None
 
-    async def handle_DATA(self, server: _Connection, session: object, envelope: _Envelope) -> str:  # noqa: ARG002, N802 aiosmtpd's signature
+    async def handle_DATA(self, server: _Connection, session: object, envelope: _Envelope) -> str:  # noqa: N802 aiosmtpd's signature
         """Accept a mail."""
         subject = str(message_from_bytes(envelope.content)["Subject"])
         self.mails += [(recipient, subject) for recipient in envelope.rcpt_tos]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tachograph.producers.harness._shapes import as_items, as_mapping, as_text
 from tachograph.schemas import EffectClass
 
 
@@ -29,6 +30,8 @@ class PluginFacts:
     ready: bool
     reason: str | None = None
     """Why it is not ready."""
+    ports: tuple[str, ...] = ()
+    """The ports it can serve."""
     version: str | None = None
     stateful: bool = False
     tools: tuple[ToolFacts, ...] = ()
@@ -43,17 +46,17 @@ def facts_of(name: str, answer: Mapping[str, object]) -> PluginFacts:
     """The facts in what `Workshop.open` answered."""
     if answer.get("ready") is not True:
         return disabled(name, str(answer.get("reason", "it gave no reason")))
-    rows = answer.get("tools")
     tools: list[ToolFacts] = []
-    for row in rows if isinstance(rows, list) else []:
-        if not isinstance(row, dict) or not isinstance(row.get("name"), str):
+    for row in as_items(answer.get("tools")) or ():
+        fields = as_mapping(row) or {}
+        if as_text(fields.get("name")) is None:
             return disabled(name, f"its catalogue has a row without a name: {row!r}")
-        tools.append(_tool(name, row))
-    version = answer.get("version")
+        tools.append(_tool(name, fields))
     return PluginFacts(
         name,
         ready=True,
-        version=version if isinstance(version, str) else None,
+        ports=tuple(str(port) for port in as_items(answer.get("ports")) or ()),
+        version=as_text(answer.get("version")),
         stateful=answer.get("stateful") is True,
         tools=tuple(tools),
     )
@@ -61,13 +64,11 @@ def facts_of(name: str, answer: Mapping[str, object]) -> PluginFacts:
 
 def _tool(plugin: str, row: Mapping[str, object]) -> ToolFacts:
     effect = row.get("effect")
-    keys = row.get("idempotency", ())
-    version = row.get("version")
     return ToolFacts(
         plugin=plugin,
         name=str(row["name"]),
         description={key: row[key] for key in ("name", "description", "parameters") if key in row},
         effect=effect if effect in ("none", "read") else "write",
-        idempotency=tuple(str(key) for key in keys) if isinstance(keys, list | tuple) else (),
-        version=version if isinstance(version, str) else None,
+        idempotency=tuple(str(key) for key in as_items(row.get("idempotency")) or ()),
+        version=as_text(row.get("version")),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -11,6 +11,7 @@ from typing import cast
 from uuid import UUID
 
 from tachograph.producers.harness._ports import Message
+from tachograph.producers.harness._shapes import as_items, as_mapping, as_text, no_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,23 +20,20 @@ class ToolCall:
 
     id: str
     name: str
-    arguments: Mapping[str, object] = field(default_factory=dict)
+    arguments: Mapping[str, object] = field(default_factory=no_fields)
     fault: str | None = None
     """Why it cannot be executed, when the model wrote something else than a call."""
 
 
 def tool_calls_of(answer: Message) -> tuple[ToolCall, ...]:
     """The tool calls in an assistant message."""
-    calls = answer.get("tool_calls")
-    if not isinstance(calls, Sequence) or isinstance(calls, str):
-        return ()
+    calls = as_items(answer.get("tool_calls")) or ()
     return tuple(_call(index, call) for index, call in enumerate(calls))
 
 
 def text_of(answer: Message) -> str:
     """The text of a message."""
-    content = answer.get("content")
-    return content if isinstance(content, str) else ""
+    return as_text(answer.get("content")) or ""
 
 
 def spoken(answer: Message) -> dict[str, object]:
@@ -54,10 +52,11 @@ def result_text(value: object) -> str:
 
 
 def _call(index: int, call: object) -> ToolCall:
-    function = call.get("function") if isinstance(call, Mapping) else None
-    if not isinstance(call, Mapping) or not isinstance(function, Mapping):
+    fields = as_mapping(call) or {}
+    function = as_mapping(fields.get("function"))
+    if function is None:
         return ToolCall(f"call-{index}", "?", fault=f"this is not a tool call: {call!r}")
-    identity, name = str(call.get("id", f"call-{index}")), str(function.get("name", "?"))
+    identity, name = str(fields.get("id", f"call-{index}")), str(function.get("name", "?"))
     arguments, fault = _arguments(function.get("arguments"))
     return ToolCall(identity, name, arguments, fault)
 
@@ -68,16 +67,16 @@ def _arguments(given: object) -> tuple[Mapping[str, object], str | None]:
             given = json.loads(given) if given.strip() else {}
         except ValueError as error:
             return {}, f"the arguments are not JSON: {error}"
-    if not isinstance(given, Mapping):
-        return {}, "the arguments are not a JSON object"
-    return cast("Mapping[str, object]", given), None
+    arguments = as_mapping(given)
+    return (arguments, None) if arguments is not None else ({}, "the arguments are not a JSON object")
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(value)
+    fields = as_mapping(value)
+    if fields is not None:
+        return dict(fields)
     if isinstance(value, set | frozenset):
-        return sorted(value, key=str)
+        return sorted(cast("set[object]", value), key=str)
     if isinstance(value, date | Decimal | UUID):
         return str(value)
     return f"({type(value).__name__})"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tachograph.producers.harness._shapes import no_fields
+
 
 @dataclass(frozen=True, slots=True)
 class PluginPlan:
@@ -16,7 +18,7 @@ class PluginPlan:
     """The installed plug-in it is made by."""
     needs: tuple[str, ...] = ()
     """Names of the plug-ins it is given."""
-    settings: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=no_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Plan:
     policy: str | None = None
     system: str = ""
     """The system message; none when empty."""
-    parameters: Mapping[str, object] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=no_fields)
     """Passed and recorded with every model request: `model`, `temperature`, …; of these, `provider` and
     `model_version` are recorded only."""
     rounds_max: int = 20

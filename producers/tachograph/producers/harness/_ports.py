@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypedDict
+from typing import Literal, Protocol, TypedDict
 
 from tachograph.schemas import EffectClass
 
 Message = Mapping[str, object]
 """A chat message: `role`, `content`, and for an assistant `tool_calls`, each with `id` and
 `function: {name, arguments}`, `arguments` being JSON text (the form that chat APIs agree on)."""
+
+
+Port = Literal["model", "tools", "memory", "policy"]
+
+PORTS: Mapping[Port, Sequence[str]] = {
+    "model": ("complete",),
+    "tools": ("catalogue", "execute"),
+    "memory": ("recall", "remember"),
+    "policy": ("decide",),
+}
+"""The methods that make a plug-in fit for a port."""
 
 
 class ModelPort(Protocol):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
-from typing import cast
 
 from tachograph.core.errors import InvalidSetting
 from tachograph.producers.harness._order import in_dependency_order, known
 from tachograph.producers.harness._plan import Plan, PluginPlan
+from tachograph.producers.harness._shapes import as_items, as_mapping
 from tachograph.producers.harness._yaml import plain_yaml
 
 ROUNDS_MAX = 10_000
@@ -89,9 +89,10 @@ def _only(path: str, section: Mapping[str, object], allowed: Collection[str]) ->
 
 
 def _mapping(path: str, value: object) -> Mapping[str, object]:
-    if not isinstance(value, dict):
+    fields = as_mapping(value)
+    if fields is None:
         raise InvalidSetting(path, value, "it must be a mapping of names to values")
-    return cast("dict[str, object]", value)
+    return fields
 
 
 def _text(path: str, value: object) -> str:
@@ -101,9 +102,10 @@ def _text(path: str, value: object) -> str:
 
 
 def _texts(path: str, value: object) -> list[str]:
-    if not isinstance(value, list):
+    names = as_items(value)
+    if names is None:
         raise InvalidSetting(path, value, "it must be a list of names")
-    return [_text(f"{path}[{index}]", item) for index, item in enumerate(value)]
+    return [_text(f"{path}[{index}]", item) for index, item in enumerate(names)]
 
 
 def _whole(path: str, value: object, least: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from tachograph.core.boundary import Agent
 from tachograph.core.errors import AgentMisuse
 from tachograph.producers.harness._messages import ToolCall
+from tachograph.producers.harness._shapes import as_mapping, as_text
 from tachograph.producers.harness._tools import ToolRunner
 
 _NO_MORE = {"kind": "no_more_calls"}
@@ -26,11 +27,12 @@ class RemoteTools:
     async def run(self, call: ToolCall) -> str:
         """Execute a call over there."""
         await self._agent.send(self._to, _request(self._agent.id, call))
-        answer = await self._agent.receive()
-        if not isinstance(answer, Mapping) or answer.get("kind") != "tool_result" or answer.get("id") != call.id:
+        message = await self._agent.receive()
+        answer = as_mapping(message) or {}
+        if answer.get("kind") != "tool_result" or answer.get("id") != call.id:
             raise AgentMisuse(
                 self._agent.id,
-                f"it waits for the result of tool call {call.id!r} and was sent {answer!r}",
+                f"it waits for the result of tool call {call.id!r} and was sent {message!r}",
                 f"Let only {self._to!r} send to it until the result is there.",
             )
         return str(answer.get("content", ""))
@@ -48,8 +50,8 @@ async def serve_tools(agent: Agent, tools: ToolRunner) -> int:
     """Execute the tool calls that come as messages until no more come; returns how many there were."""
     count = 0
     while True:
-        message = await agent.receive()
-        if not isinstance(message, Mapping) or message.get("kind") != "tool_call":
+        message = as_mapping(await agent.receive()) or {}
+        if message.get("kind") != "tool_call":
             return count
         call = _call(message)
         content = await tools.run(call)
@@ -69,10 +71,9 @@ def _request(sender: str, call: ToolCall) -> dict[str, object]:
 
 
 def _call(message: Mapping[str, object]) -> ToolCall:
-    arguments, fault = message.get("arguments"), message.get("fault")
     return ToolCall(
         id=str(message.get("id")),
         name=str(message.get("name")),
-        arguments=arguments if isinstance(arguments, Mapping) else {},
-        fault=fault if isinstance(fault, str) else None,
+        arguments=as_mapping(message.get("arguments")) or {},
+        fault=as_text(message.get("fault")),
     )

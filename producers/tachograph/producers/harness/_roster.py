@@ -10,6 +10,7 @@ from tachograph.core.boundary import Agent
 from tachograph.producers.harness._facts import PluginFacts, disabled, facts_of
 from tachograph.producers.harness._plan import Plan, changed_plugins
 from tachograph.producers.harness._plugins import Registry
+from tachograph.producers.harness._ports import PORTS, Port
 from tachograph.producers.harness._workshop import Workshop
 
 Saved = Mapping[str, object]
@@ -27,14 +28,17 @@ class Roster:
         self._known: dict[str, PluginFacts] = {}
         self._opening = asyncio.Lock()
 
-    async def opened(self, name: str) -> PluginFacts:
-        """The plug-in's facts; it is opened when this is the first time it is needed."""
+    async def opened(self, name: str, port: Port) -> PluginFacts:
+        """The plug-in's facts, to use it as this port; it is opened when this is the first time it is needed."""
         if name not in self._known:
             async with self._opening:
                 for each in self.plan.closure(name):
                     if each not in self._known:
                         await self._open(each)
-        return self._known[name]
+        facts = self._known[name]
+        if facts.ready and port not in facts.ports:
+            return self._misplaced(name, port)
+        return facts
 
     def disable(self, name: str, reason: str) -> PluginFacts:
         """Take a plug-in out of the session, and say so in the agent's state."""
@@ -71,6 +75,13 @@ class Roster:
 
     def _ready(self, name: str) -> bool:
         return name in self._known and self._known[name].ready
+
+    def _misplaced(self, name: str, port: Port) -> PluginFacts:
+        """A plug-in named for a port that it cannot serve; elsewhere it may be right."""
+        facts = disabled(name, f"it cannot serve as {port}: that takes {' and '.join(PORTS[port])}")
+        if self._agent.get_state(f"plugin/{name}/{port}") is None:
+            self._agent.set_state(f"plugin/{name}/{port}", {"disabled": facts.reason})
+        return facts
 
     async def _open(self, name: str) -> None:
         for need in self.plan.plugins[name].needs:

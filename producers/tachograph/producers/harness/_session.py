@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -16,6 +16,7 @@ from tachograph.producers.harness._plugins import Registry
 from tachograph.producers.harness._ports import Message
 from tachograph.producers.harness._reading import plan_of
 from tachograph.producers.harness._roster import Roster
+from tachograph.producers.harness._shapes import as_mapping
 from tachograph.producers.harness._snapshot import Snapshot
 from tachograph.producers.harness._source import PlanFile
 from tachograph.producers.harness._tools import LocalTools, ToolRunner
@@ -117,7 +118,7 @@ class Session:
 
     async def _ask(self) -> Message:
         name = self._roster.plan.model
-        model = await self._roster.opened(name)
+        model = await self._roster.opened(name, "model")
         if not model.ready:
             raise PluginDisabled(name, model.reason or "")
         request = dict(self._roster.plan.parameters)
@@ -129,7 +130,7 @@ class Session:
             prompt_template=None,
             **request | {"messages": list(self._messages), "tools": list(await self._tools.descriptions())},
         )
-        return cast("Message", answer) if isinstance(answer, Mapping) else {"content": str(answer)}
+        return as_mapping(answer) or {"content": str(answer)}
 
     async def _run(self, calls: Sequence[ToolCall]) -> None:
         if self._tools.together(calls):
@@ -140,7 +141,7 @@ class Session:
 
     async def _recalled(self, text: str) -> Sequence[Message]:
         name = self._roster.plan.memory
-        if name is None or not (await self._roster.opened(name)).ready:
+        if name is None or not (await self._roster.opened(name, "memory")).ready:
             return ()
         try:
             found = await self._agent.memory(recalling(self._roster.workshop, name), self.id, text)
@@ -151,7 +152,7 @@ class Session:
 
     async def _remember(self, messages: Sequence[Message]) -> None:
         name = self._roster.plan.memory
-        if name is None or not (await self._roster.opened(name)).ready:
+        if name is None or not (await self._roster.opened(name, "memory")).ready:
             return
         try:
             await self._agent.memory(remembering(self._roster.workshop, name), self.id, list(messages))

@@ -8,8 +8,13 @@ from typing import cast
 
 from tachograph.core.errors import InvalidSetting
 from tachograph.producers.harness._ports import Message
+from tachograph.producers.harness._shapes import as_items, as_mapping
 
 _VERSION = 1
+
+
+def _no_plugins() -> dict[str, Mapping[str, object]]:
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +27,7 @@ class Snapshot:
     """Model answers so far."""
     assembly: str = ""
     """Digest of the assembly it ran with."""
-    plugins: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    plugins: Mapping[str, Mapping[str, object]] = field(default_factory=_no_plugins)
     """By name: `{"version", "state"}`."""
 
     def to_plain(self) -> dict[str, object]:
@@ -43,16 +48,19 @@ class Snapshot:
         Raises:
             InvalidSetting: it is not a snapshot, or one of another version.
         """
-        if not isinstance(plain, Mapping) or plain.get("version") != _VERSION:
-            found = plain.get("version") if isinstance(plain, Mapping) else type(plain).__name__
+        fields = as_mapping(plain)
+        if fields is None or fields.get("version") != _VERSION:
+            found = type(plain).__name__ if fields is None else fields.get("version")
             raise InvalidSetting("snapshot.version", found, f"this release reads version {_VERSION}")
-        try:
-            return cls(
-                session=str(plain["session"]),
-                messages=cast("Sequence[Message]", plain["messages"]),
-                rounds=int(plain["rounds"]),
-                assembly=str(plain["assembly"]),
-                plugins=cast("Mapping[str, Mapping[str, object]]", plain["plugins"]),
+        messages, plugins, rounds = (fields.get(name) for name in ("messages", "plugins", "rounds"))
+        if as_items(messages) is None or as_mapping(plugins) is None or not isinstance(rounds, int):
+            raise InvalidSetting(
+                "snapshot", sorted(fields), "messages, plugins or rounds are missing; take another one"
             )
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidSetting("snapshot", sorted(plain), f"it has no usable {error}; take another one") from error
+        return cls(
+            session=str(fields.get("session")),
+            messages=cast("Sequence[Message]", messages),
+            rounds=rounds,
+            assembly=str(fields.get("assembly", "")),
+            plugins=cast("Mapping[str, Mapping[str, object]]", plugins),
+        )

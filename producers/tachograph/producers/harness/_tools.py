@@ -12,6 +12,7 @@ from tachograph.producers.harness._facts import ToolFacts
 from tachograph.producers.harness._messages import ToolCall, result_text
 from tachograph.producers.harness._ports import ToolRefused
 from tachograph.producers.harness._roster import Roster
+from tachograph.producers.harness._shapes import as_items, as_mapping
 
 
 class ToolRunner(Protocol):
@@ -68,7 +69,7 @@ class LocalTools:
     async def _take_stock(self) -> None:
         self._offered = {}
         for name in self._roster.plan.tools:
-            facts = await self._roster.opened(name)
+            facts = await self._roster.opened(name, "tools")
             double = next((row.name for row in facts.tools if row.name in self._offered), None)
             if double is not None:
                 owner = self._offered[double].plugin
@@ -80,7 +81,7 @@ class LocalTools:
         name = self._roster.plan.policy
         if name is None:
             return None
-        policy = await self._roster.opened(name)
+        policy = await self._roster.opened(name, "policy")
         if not policy.ready:
             return f"the policy {name!r} cannot be asked: {policy.reason}"
         try:
@@ -115,10 +116,10 @@ class LocalTools:
 
 
 def _denial(name: str, said: object) -> str | None:
-    if not isinstance(said, Mapping):
+    decision = as_mapping(said)
+    if decision is None:
         return f"the policy {name!r} gave {said!r} in place of a decision"
-    if said.get("decision") == "allow":
+    if decision.get("decision") == "allow":
         return None
-    reasons = said.get("reasons")
-    texts = [str(reason) for reason in reasons] if isinstance(reasons, list | tuple) else []
+    texts = [str(reason) for reason in as_items(decision.get("reasons")) or ()]
     return f"the policy {name!r} does not allow it: {'; '.join(texts) or 'it gave no reason'}"

@@ -9,7 +9,7 @@ from tachograph.core.boundary import tool
 from tachograph.core.errors import InvalidSetting
 from tachograph.producers.harness._plan import Plan
 from tachograph.producers.harness._plugins import Registry, factory_of
-from tachograph.producers.harness._ports import MemoryPort, Migrating, ModelPort, PolicyPort, Stateful, ToolPort
+from tachograph.producers.harness._ports import PORTS, MemoryPort, Migrating, ModelPort, PolicyPort, Stateful, ToolPort
 
 
 class Workshop:
@@ -85,7 +85,7 @@ class Workshop:
 def _hydrate(plugin: object, saved: Mapping[str, object] | None) -> None:
     if saved is None:
         return
-    if not callable(getattr(plugin, "hydrate", None)):
+    if not _has(plugin, ("hydrate",)):
         raise InvalidSetting("hydrate", type(plugin).__name__, "there is saved state, but the plug-in takes none")
     stateful = cast("Stateful", plugin)
     version, state = saved["version"], saved["state"]
@@ -105,14 +105,19 @@ def _migrated(plugin: object, wanted: int, state: object, version: object) -> ob
     return cast("Migrating", plugin).migrate(state, version)
 
 
+def _has(plugin: object, methods: Sequence[str]) -> bool:
+    return all(callable(getattr(plugin, method, None)) for method in methods)
+
+
 def _facts(plugin: object) -> dict[str, object]:
     """What control logic must know of a plug-in, as plain data: it is all that a replay has of it."""
     version = getattr(plugin, "version", None)
     facts: dict[str, object] = {
         "ready": True,
         "version": version if isinstance(version, str) else None,
-        "stateful": callable(getattr(plugin, "dehydrate", None)),
+        "ports": [port for port, methods in PORTS.items() if _has(plugin, methods)],
+        "stateful": _has(plugin, ("dehydrate", "hydrate")),
     }
-    if callable(getattr(plugin, "catalogue", None)):
+    if _has(plugin, PORTS["tools"]):
         facts["tools"] = [dict(row) for row in cast("ToolPort", plugin).catalogue()]
     return facts

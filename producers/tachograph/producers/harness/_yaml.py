@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from tachograph.core.errors import InvalidSetting
 
 TEXT_BYTES_MAX = 256 * 1024
@@ -85,12 +87,12 @@ class _Check:
         if self._nodes > NODES_MAX or depth > DEPTH_MAX:
             raise InvalidSetting(path, "…", f"more than {NODES_MAX} values or {DEPTH_MAX} levels; shorten it")
         if isinstance(value, dict):
-            for key, item in value.items():
+            for key, item in cast("dict[object, object]", value).items():
                 if not isinstance(key, str):
                     raise InvalidSetting(path, key, "a key must be text; put it in quotes")
                 self.walk(item, f"{path}.{key}", depth + 1)
         elif isinstance(value, list):
-            for index, item in enumerate(value):
+            for index, item in enumerate(cast("list[object]", value)):
                 self.walk(item, f"{path}[{index}]", depth + 1)
         elif not isinstance(value, str | int | float | bool | type(None)):
             raise InvalidSetting(path, value, "only text, numbers, true, false and null; put it in quotes")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tachograph.producers.harness import Message, ToolCall, tool_calls_of
 from tachograph.producers.importers._files import Row
-from tachograph.producers.importers._rows import UnusableRow, items, mapping, optional_text, text
+from tachograph.producers.importers._rows import UnusableRow, items, mapping, maybe_mapping, optional_text, text
 from tachograph.schemas import EffectClass
 
 WRITES = frozenset(
@@ -105,9 +105,8 @@ def transcript_of(row: object) -> Transcript:
 
 
 def _instruction(fields: Row) -> str:
-    info = fields.get("info")
-    task = info.get("task") if isinstance(info, dict) else None
-    return str(task.get("instruction", "")) if isinstance(task, dict) else ""
+    task = maybe_mapping(maybe_mapping(fields.get("info")).get("task"))
+    return str(task.get("instruction", ""))
 
 
 def _turns(messages: Sequence[Row]) -> tuple[UserTurn, ...]:

@@ -27,6 +27,7 @@ from tachograph.producers.harness import (
 )
 from tachograph.producers.importers._airline_ports import TranscriptUser, model_factory, tools_factory
 from tachograph.producers.importers._airline_rows import Transcript, effect_of, transcript_of
+from tachograph.producers.importers._rows import maybe_mapping
 
 USER, SERVICE, AIRLINE = "user", "service", "airline"
 
@@ -131,7 +132,7 @@ class _Counting:
 
 
 async def _expect(agent: Agent, *kinds: str) -> Mapping[str, object]:
-    message = await agent.receive()
-    if not isinstance(message, Mapping) or message.get("kind") not in kinds:
+    message = maybe_mapping(await agent.receive())
+    if message.get("kind") not in kinds:
         raise AgentMisuse(agent.id, f"it waits for {' or '.join(kinds)} and was sent {message!r}", "Mend the sender.")
     return message

@@ -16,7 +16,7 @@ from tachograph.core.ports import ImportResult, Progress
 from tachograph.producers import Recorder
 from tachograph.producers.importers._files import Row, files_under, numbered, rows_of
 from tachograph.producers.importers._known import import_id_of, imported_before
-from tachograph.producers.importers._rows import UnusableRow
+from tachograph.producers.importers._rows import UnusableRow, mapping
 from tachograph.schemas import Fidelity
 from tachograph.stores import Home
 
@@ -81,20 +81,19 @@ class _Intake:
 
     def _take(self, path: Path, label: str, row: object) -> None:
         try:
-            if not isinstance(row, dict):
-                raise UnusableRow(f"it is {type(row).__name__} in place of an object")
-            name, details = self._kind.describe(row)
+            fields = mapping("it", row)
+            name, details = self._kind.describe(fields)
         except UnusableRow as reason:
             self.faults.append(UnreadableInput(str(path), f"{label}: {reason}", self._kind.remedy))
             self.skipped.append(f"{label} is not imported: {reason}.")
             return
-        import_id = import_id_of(self._kind.name, row)
+        import_id = import_id_of(self._kind.name, fields)
         if import_id in self._known:
             self.present += 1
             self.skipped.append(f"{label} is here already, as run {self._known[import_id]}; --again imports it anew.")
             return
         self._known[import_id] = f"of {label}"
-        self.jobs.append(_Job(label, name, import_id, row, details))
+        self.jobs.append(_Job(label, name, import_id, fields, details))
 
 
 def import_files(kind: Kind, home: Path, files: Sequence[Path], progress: Progress, *, again: bool) -> ImportResult:

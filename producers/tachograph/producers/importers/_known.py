@@ -8,6 +8,7 @@ import orjson
 
 from tachograph.core.canonical import decode_body
 from tachograph.producers.importers._files import Row
+from tachograph.producers.importers._rows import maybe_mapping
 from tachograph.schemas import RunFinished, RunImported, decode, prefix_of
 from tachograph.stores import Home
 
@@ -48,5 +49,5 @@ def _import_id_in(home: Home, event: RunImported) -> str | None:
     if event.details is None:
         return None
     details = decode_body(home.body(event.details, f"{event.meta.run_id}/{event.meta.agent_id}"))
-    import_id = details.get("import_id") if isinstance(details, dict) else None
+    import_id = maybe_mapping(details).get("import_id")
     return import_id if isinstance(import_id, str) else None

@@ -19,6 +19,11 @@ def mapping(where: str, value: object) -> Row:
     return cast("Row", value)
 
 
+def maybe_mapping(value: object) -> Row:
+    """A JSON object, or an empty one in place of anything else."""
+    return cast("Row", value) if isinstance(value, Mapping) else {}
+
+
 def items(where: str, value: object) -> list[object]:
     """A JSON array with something in it."""
     if not isinstance(value, list):
