@@ -68,7 +68,8 @@ def blame(divergence: Divergence, reads: Sequence[UnrecordedInput]) -> Divergenc
     if not earlier:
         return divergence
     cause = max(earlier, key=lambda read: read.after_step)
-    text = f"{read_sentence(cause)}; {divergence.sentence[:1].lower()}{divergence.sentence[1:]}"
+    what = divergence.sentence.replace(f" of agent {divergence.agent_id!r}", "", 1)
+    text = f"{read_sentence(cause)}; {what[:1].lower()}{what[1:]}"
     return replace(divergence, kind=DivergenceKind.UNRECORDED_INPUT, unrecorded=cause, sentence=text)
 
 
@@ -129,6 +130,13 @@ def _divergence(place: Place, kind: DivergenceKind, replayed: Sequence[Step]) ->
         recorded=here,
         replayed=step,
     )
+    if (
+        kind is DivergenceKind.OUTCOME_CHANGED
+        and here is not None
+        and step is not None
+        and here.outcome != step.outcome
+    ):
+        return found  # a result and an error have no fields in common
     if paired and here is not None and step is not None:
         changes = field_changes(here.arguments, step.arguments)
         return replace(found, changes=changes, candidates=_closer(place, step, len(changes)))

@@ -36,11 +36,15 @@ def _side(side: str, step: Step | None, at: str | None) -> Iterator[str]:
     if step is None:
         yield f"  {side:<10} nothing more"
         return
-    yield f"  {side:<10} {doing(step)}{f'   [{at}]' if at else ''}"
-    yield f"  {'':<10} {show(step.arguments, _PAYLOAD_CHARACTERS_MAX)}"
+    known = at if step.kind != "end" or side == "recording" else None  # an end is made where control logic is no more
+    yield f"  {side:<10} {doing(step)}{f'   [{known}]' if known else ''}"
+    if doing(step, len(step.arguments) * 2 + _PAYLOAD_CHARACTERS_MAX) != doing(step):
+        yield f"  {'':<10} {show(step.arguments, _PAYLOAD_CHARACTERS_MAX)}"
 
 
 def _changes(changes: tuple[FieldChange, ...], indent: str) -> Iterator[str]:
+    if len(changes) == 1 and changes[0].path == "$":
+        return  # both sides say it already
     for change in changes[:_CHANGES_SHOWN]:
         yield f"{indent}{change.path}"
         yield f"{indent}  - {change.recorded or '(nothing)'}   (recording)"

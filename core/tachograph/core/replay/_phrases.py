@@ -19,7 +19,7 @@ def doing(step: Step, limit: int = ARGUMENTS_CHARACTERS_MAX) -> str:
         return f"ends {_ending(step, limit)}"
     if step.kind in _WITH_PAYLOAD:
         return _WITH_PAYLOAD[step.kind].format(name=repr(step.name), payload=_payload(step, limit))
-    return f"{_VERBS[step.kind]} {step.name}({arguments(step, limit)})"
+    return f"{_VERBS[step.kind]} {plainly(step.name)}({arguments(step, limit)})"
 
 
 def doing_short(step: Step) -> str:
@@ -28,7 +28,7 @@ def doing_short(step: Step) -> str:
         return "ends"
     if step.kind in _WITH_PAYLOAD:
         return _WITHOUT_PAYLOAD[step.kind].format(name=repr(step.name))
-    return f"{_VERBS[step.kind]} {step.name}" if step.kind in _VERBS else doing(step)
+    return f"{_VERBS[step.kind]} {plainly(step.name)}" if step.kind in _VERBS else doing(step)
 
 
 def arguments(step: Step, limit: int) -> str:
@@ -43,7 +43,7 @@ def _written(value: dict[str, JsonValue]) -> list[str]:
     positional, named = value["args"], value["kwargs"]
     texts = [text_of(item) for item in positional] if isinstance(positional, list) else []
     if isinstance(named, dict):
-        texts += [f"{name}={text_of(item)}" for name, item in named.items()]
+        texts += [f"{plainly(name)}={text_of(item)}" for name, item in named.items()]
     return texts
 
 
@@ -57,8 +57,8 @@ def _ending(step: Step, limit: int) -> str:
         return f"with {shorten(text_of(value), limit)}"
     error = value.get("error")
     if isinstance(error, dict):
-        kind = str(error.get("type", "")).removeprefix("builtins.")
-        return f"with {kind}: {shorten(str(error.get('message', '')), limit)}"
+        kind = plainly(str(error.get("type", "")).removeprefix("builtins."))
+        return f"with {kind}: {shorten(plainly(str(error.get('message', ''))), limit)}"
     if value.get("outcome") == "CANCELLED":
         return "cancelled"
     result = value.get("result")
@@ -68,6 +68,11 @@ def _ending(step: Step, limit: int) -> str:
 def place(agent_id: str, step: int) -> str:
     """Where it is, to start a sentence with."""
     return f"At step {step} of agent {agent_id!r}"
+
+
+def plainly(text: str) -> str:
+    """Text in one line: what cannot be printed is written out."""
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def times(count: int) -> str:

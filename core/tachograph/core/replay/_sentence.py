@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tachograph.core.replay._phrases import doing, doing_short, place, times
+from tachograph.core.replay._phrases import doing, doing_short, place, plainly, times
 from tachograph.core.replay._values import Divergence, DivergenceKind, FieldChange, Step, UnrecordedInput
 
 _SOURCES = {
@@ -23,7 +23,7 @@ def sentence(divergence: Divergence) -> str:
 def read_sentence(read: UnrecordedInput) -> str:
     """A read that bypassed the boundary, in words, without the full stop."""
     what = _SOURCES[read.source]
-    return f"Agent {read.agent_id!r} {what} past the boundary with {read.what} at {read.file}:{read.line}"
+    return f"Agent {read.agent_id!r} {what} past the boundary with {plainly(read.what)} at {plainly(read.file)}:{read.line}"
 
 
 def _what(divergence: Divergence) -> str:
@@ -75,7 +75,9 @@ def _changed(divergence: Divergence) -> str:
 
 
 def _ended(step: Step) -> str:
-    return str(step.outcome) if step.error_type is None else f"with {step.error_type.removeprefix('builtins.')}"
+    return (
+        str(step.outcome) if step.error_type is None else f"with {plainly(step.error_type.removeprefix('builtins.'))}"
+    )
 
 
 def _plural(step: Step) -> str:
