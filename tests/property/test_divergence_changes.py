@@ -7,6 +7,7 @@ is EXHAUSTED; a step replaced by one of another name is CALL_EXTRA.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -27,7 +28,10 @@ RECORDINGS = st.lists(CALLS, min_size=1, max_size=40)
 LONG_PERIODS = st.builds(
     lambda calls, times: calls * times, st.lists(CALLS, min_size=1, max_size=3), st.integers(2, 20)
 )
-SEEDED = settings(print_blob=True, suppress_health_check=[HealthCheck.filter_too_much])
+EXAMPLES = 2_000 if os.environ.get("TACHO_NIGHTLY") == "1" else 100
+SEEDED = settings(
+    print_blob=True, max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+)
 
 STATE = DivergenceKind.STATE_CHANGED
 ARGUMENT = DivergenceKind.ARGUMENT_CHANGED

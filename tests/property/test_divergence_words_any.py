@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from typing import cast
 
@@ -26,7 +27,8 @@ from tachograph.core.replay import (
 )
 from tachograph.schemas import CallKind, CallOutcome, EndOutcome
 
-SEEDED = settings(print_blob=True, max_examples=50, deadline=None)
+EXAMPLES = 1_000 if os.environ.get("TACHO_NIGHTLY") == "1" else 50
+SEEDED = settings(print_blob=True, max_examples=EXAMPLES, deadline=None)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False) | TEXT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from hypothesis import given, settings
@@ -11,7 +12,8 @@ from histories import RUN_ID, history
 from tachograph.core.state import empty, fold, signatures, state_bytes, state_from_bytes
 from tachograph.schemas import Event
 
-SEEDED = settings(print_blob=True)
+EXAMPLES = 2_000 if os.environ.get("TACHO_NIGHTLY") == "1" else 100
+SEEDED = settings(print_blob=True, max_examples=EXAMPLES, deadline=None)
 AGENTS = ("a", "b", "c")
 KEYS = ("k1", "k2", "-")
 ENDS = ("EXECUTING", "CONFIRMED", "RECEIPTED", "FAILED", "UNKNOWN", "REFUSED")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -12,6 +14,7 @@ from tachograph.core.ports import PastEffect
 from tachograph.core.testing import MemoryEffects
 from tachograph.schemas import CallOutcome, EffectState
 
+EXAMPLES = 1_000 if os.environ.get("TACHO_NIGHTLY") == "1" else 60
 KEYS = st.sampled_from(["k1", "k2"])
 PROCESSES = st.integers(0, 1)
 MAY_HAVE_HAPPENED = {EffectState.EXECUTING, EffectState.UNKNOWN, EffectState.CONFIRMED, EffectState.RECONCILED}
@@ -88,5 +91,5 @@ class TwoProcesses(RuleBasedStateMachine):
         assert not self.harm
 
 
-TwoProcesses.TestCase.settings = settings(print_blob=True, max_examples=60, stateful_step_count=30)
+TwoProcesses.TestCase.settings = settings(print_blob=True, max_examples=EXAMPLES, deadline=None, stateful_step_count=30)
 test_two_processes = TwoProcesses.TestCase
