@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from tachograph.stores._findings import Finding, FindingKind
 from tachograph.stores._objects import DirectoryObjects
 
 
-class _Reference(NamedTuple):
+class Reference(NamedTuple):
     """The first event that names an object."""
 
     event_id: str
@@ -23,7 +23,7 @@ class _Reference(NamedTuple):
 
 
 @cache
-def _carriers(cls: type[Event]) -> tuple[str, ...]:
+def carriers(cls: type[Event]) -> tuple[str, ...]:
     """The fields of an event that may hold a body."""
     return tuple(
         field.name for field in dataclasses.fields(cls) if "Body" in str(field.type) or "Error" in str(field.type)
@@ -33,7 +33,7 @@ def _carriers(cls: type[Event]) -> tuple[str, ...]:
 def bodies_of(event: Event) -> Iterator[Body]:
     """Every body that an event carries."""
     kind: type = type(event)
-    for name in _carriers(kind):
+    for name in carriers(kind):
         found = getattr(event, name)
         if type(found) is Error:
             found = found.arguments
@@ -47,7 +47,7 @@ class BodyCheck:
     def __init__(self, objects: DirectoryObjects, digester: Digester) -> None:
         self._objects = objects
         self._digester = digester
-        self._references: dict[bytes, _Reference] = {}
+        self._references: dict[bytes, Reference] = {}
         self._erased: set[bytes] = set()
         self.findings: list[Finding] = []
         self.inline = 0
@@ -62,7 +62,7 @@ class BodyCheck:
         for body in bodies_of(event):
             if body.inline is None:
                 for key in body.chunks:
-                    self._references.setdefault(key, _Reference(name(), body.digest))
+                    self._references.setdefault(key, Reference(name(), body.digest))
                 continue
             self.inline += 1
             if self._digester.digest(body.inline) != body.digest:
@@ -70,6 +70,13 @@ class BodyCheck:
                 self.findings.append(Finding(FindingKind.BODY_CHANGED, "damage", *place, name(), sentence))
         if type(event) is BodyErased:
             self._erased.add(event.digest)
+
+    def join(self, references: Mapping[bytes, Reference], erased: Iterable[bytes], inline: int) -> None:
+        """Take in what was gathered elsewhere; the inline bodies were checked there."""
+        for key, reference in references.items():
+            self._references.setdefault(key, reference)
+        self._erased.update(erased)
+        self.inline += inline
 
     def finish(self, progress: Callable[[int, int], None]) -> None:
         """Check every object that was named, and those that they name."""
@@ -83,7 +90,7 @@ class BodyCheck:
                         self._references[inner] = reference
                         todo.append(inner)
 
-    def _check(self, key: bytes, reference: _Reference) -> bool:
+    def _check(self, key: bytes, reference: Reference) -> bool:
         data = self._objects.get(key)
         if data is None:
             if reference.body_digest not in self._erased:
@@ -94,7 +101,7 @@ class BodyCheck:
             return False
         return True
 
-    def _inner(self, key: bytes, reference: _Reference) -> list[bytes]:
+    def _inner(self, key: bytes, reference: Reference) -> list[bytes]:
         try:
             alone = Body(reference.body_digest, 0, redacted=False, inline=None, chunks=(key,))
             return [
@@ -103,7 +110,7 @@ class BodyCheck:
         except MissingBody:
             return []
 
-    def _find(self, kind: FindingKind, key: bytes, reference: _Reference, what: str) -> None:
+    def _find(self, kind: FindingKind, key: bytes, reference: Reference, what: str) -> None:
         path = self._objects.path_of(key)
         name = f"objects/{path.parent.name}/{path.name}"
         sentence = f"the object {key.hex()} {what}; {reference.event_id} needs it."

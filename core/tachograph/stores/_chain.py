@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,7 +12,8 @@ from tachograph.schemas import CONTENT_OFFSET, HASH, Cause, EventMeta, schema_ta
 from tachograph.stores._findings import Finding, FindingKind
 
 HASH_BYTES = 32
-_ENDS = ("AgentFinished/", "RunFinished/")
+ENDS = ("AgentFinished/", "RunFinished/")
+"""How the tags of the events begin that end a stream."""
 
 StreamKey = tuple[str, str, int]
 """(run, agent, incarnation)."""
@@ -105,9 +106,9 @@ class Chains:
 
     def add(self, payload: bytes, meta: EventMeta, place: Place) -> None:
         """Take in the next event of the log."""
-        chain = self._chain_of(meta)
+        chain = self._chain_of((meta.run_id, meta.agent_id, meta.incarnation))
         known = _known(payload)
-        ends = known and schema_tag(payload).startswith(_ENDS)
+        ends = known and schema_tag(payload).startswith(ENDS)
         if meta.seq == chain.seq + 1:
             if known and not fits(payload, meta, chain.head):
                 self._find_changed(meta, place)
@@ -119,8 +120,38 @@ class Chains:
                     self._find_changed(late.meta, late.place)
         else:
             self._add_out_of_order(chain, payload if known else None, meta, place, ends)
-        if meta.causes:
-            self._check_causes(meta, place)
+        for cause in meta.causes:
+            self.check_cause(cause, _id(meta), place)
+
+    def join(self, key: StreamKey, seq: int, hashes: bytes | bytearray, place: Place, *, ends: bool) -> None:
+        """A stream goes on with events that fit each other and it: see `continues`.
+
+        Args:
+            key: of the stream.
+            seq: of the last of them.
+            hashes: of all of them.
+            place: of the last of them.
+            ends: whether the last one ends the stream.
+        """
+        chain = self._chain_of(key)
+        chain.hashes += hashes
+        chain.head, chain.seq, chain.last = bytes(hashes[-HASH_BYTES:]), seq, place
+        chain.ended = chain.ended or ends
+
+    def continues(self, key: StreamKey, seq: int, payload: bytes, causes: Sequence[bytes]) -> bool:
+        """Whether an event is exactly the next one of a stream in which nothing is missing."""
+        chain = self.streams.get(key)
+        head, last = (GENESIS, 0) if chain is None else (chain.head, chain.seq)
+        if seq != last + 1 or (chain is not None and chain.ahead):
+            return False
+        return event_hash(schema_tag(payload), payload[CONTENT_OFFSET:], head, causes) == payload[HASH]
+
+    def check_cause(self, cause: Cause, event: EventId, place: Place) -> None:
+        """A cause must be there, with that hash; it may come later."""
+        chain = self.streams.get((cause.run_id, cause.agent_id, cause.incarnation))
+        found = None if chain is None else chain.hash_of(cause.seq)
+        if found != cause.hash:
+            self._pending.append(_Pending(cause, event, place))
 
     def accepts(self, payload: bytes, meta: EventMeta) -> bool:
         """Whether an event's bytes are as recorded, as far as the events seen so far can tell."""
@@ -155,8 +186,7 @@ class Chains:
         for cause, event, place in self._pending:
             self._check_late(cause, event, place, explained)
 
-    def _chain_of(self, meta: EventMeta) -> StreamChain:
-        key = (meta.run_id, meta.agent_id, meta.incarnation)
+    def _chain_of(self, key: StreamKey) -> StreamChain:
         chain = self.streams.get(key)
         if chain is None:
             chain = self.streams[key] = StreamChain(alive=self.alive)
@@ -180,13 +210,6 @@ class Chains:
             if chain.ahead and meta.seq < max(chain.ahead):
                 self._find(FindingKind.REORDERED, place, meta, "lies behind events of its stream that come after it")
             chain.ahead[meta.seq] = _Ahead(meta.hash, ends, place, unchecked, meta)
-
-    def _check_causes(self, meta: EventMeta, place: Place) -> None:
-        for cause in meta.causes:
-            chain = self.streams.get((cause.run_id, cause.agent_id, cause.incarnation))
-            found = None if chain is None else chain.hash_of(cause.seq)
-            if found != cause.hash:
-                self._pending.append(_Pending(cause, _id(meta), place))
 
     def _check_late(self, cause: Cause, event: EventId, place: Place, explained: Container[str]) -> None:
         chain = self.streams.get((cause.run_id, cause.agent_id, cause.incarnation))

@@ -2,8 +2,9 @@
 
 Integers are little-endian. A frame's crc starts from the crc of the frame before it (the header's for the first), so
 frames cannot change places unnoticed even before the segment is sealed. The seal is a frame whose payload is
-`SEAL_MARK | events u64 | SHA-256 of every byte of the segment before the seal`; the next segment's header carries that
-digest, so segments form one chain.
+`SEAL_MARK | events u64 | SHA-256 of the header and of the first 37 bytes of every payload`: those are an event's schema
+and its hash, which binds all the rest of it, so that its bytes need not be hashed twice. The next segment's header
+carries that digest, so segments form one chain.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import struct
 from dataclasses import dataclass
 
 from crc32c import crc32c
+
+from tachograph.schemas import CONTENT_OFFSET
 
 FORMAT_VERSION = 1
 MAGIC = b"TACHOLOG"
@@ -26,6 +29,9 @@ FRAME_HEAD_BYTES = FRAME.size
 PAYLOAD_BYTES_MAX = 16 * 1024 * 1024
 """A payload holds bodies of at most 16 KiB; the rest of an event stays far below this, so that a length beyond it is
 damage and never asks for memory."""
+
+SEALED_BYTES = CONTENT_OFFSET
+"""How much of a payload a seal is made over."""
 
 SEAL_MARK = b"\x01SEAL"
 _SEAL = struct.Struct("<5sQ32s")
@@ -57,7 +63,7 @@ class Seal:
 
     events: int
     digest: bytes
-    """SHA-256 of every byte of the segment before the seal."""
+    """SHA-256 of the header and of the first SEALED_BYTES of every payload."""
 
 
 def spool_digest(spool: str) -> bytes:

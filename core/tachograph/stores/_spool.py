@@ -18,6 +18,7 @@ from tachograph.stores._frame import (
     FRAME,
     GENESIS_SEAL,
     PAYLOAD_BYTES_MAX,
+    SEALED_BYTES,
     pack_header,
     pack_seal,
     unpack_header,
@@ -100,6 +101,7 @@ class SpoolWriter:
             self._rotate()
             frames, crc = _pack(payloads, self._crc)
         self._write(frames)
+        self._digest.update(b"".join([payload[:SEALED_BYTES] for payload in payloads]))
         self._crc = crc
         self._events += len(payloads)
         self._events_total += len(payloads)
@@ -205,7 +207,6 @@ class SpoolWriter:
         except OSError as error:
             self._cut_back()
             raise SpoolUnwritable(str(self.path), reason_of(error)) from error
-        self._digest.update(frames)
         self._end += len(frames)
         self._bytes_total += len(frames)
         self._dirty = True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 from tachograph.core.errors import UnknownRun
 from tachograph.core.ports import Progress
@@ -11,6 +12,8 @@ from tachograph.stores._chain import Chains
 from tachograph.stores._damaged import name_damaged
 from tachograph.stores._findings import Finding, FindingKind, VerifyReport
 from tachograph.stores._home import Home
+from tachograph.stores._piece import SegmentPiece, Task
+from tachograph.stores._pieces import pieces_of
 from tachograph.stores._segments import Spool, SpoolState, read_segment, segment_size
 from tachograph.stores._spool import segment_name
 from tachograph.stores._verify_events import EventCheck
@@ -48,14 +51,16 @@ class _Verification:
         self._bodies = BodyCheck(home.objects, home.digester)
         self._events = EventCheck(self._chains, self._bodies, None if run_ids is None else frozenset(run_ids))
         self._wanted = None if run_ids is None else _segments_of(home, run_ids)
-        self._segments = 0
+        self._segments = self._total = 0
 
     def run(self) -> VerifyReport:
         known = self._home.catalogue.known_segments() if self._wanted is None else {}
         spools = self._home.log.spools()
-        total = sum(len(self._numbers(spool)) for spool in spools)
+        tasks = {spool.name: [self._task(spool, number) for number in self._numbers(spool)] for spool in spools}
+        self._total = sum(map(len, tasks.values()))
+        pieces = self._pieces([task for group in tasks.values() for task in group])
         for spool in spools:
-            self._check_spool(spool, total)
+            self._check_spool(spool, tasks[spool.name], pieces)
         if self._wanted is None:
             self._findings += check_presence(self._home.path / "log", spools, known)
         named = name_damaged(self._events.damaged, self._chains)
@@ -77,24 +82,31 @@ class _Verification:
             return spool.numbers
         return [number for number in spool.numbers if (spool.name, number) in self._wanted]
 
-    def _check_spool(self, spool: Spool, total: int) -> None:
+    def _task(self, spool: Spool, number: int) -> Task:
+        file = spool.path / segment_name(number)
+        early = number == spool.numbers[-1] and spool.state is not SpoolState.CLOSED
+        return Task(file, f"log/{spool.name}/{file.name}", spool.name, number, early)
+
+    def _pieces(self, tasks: Sequence[Task]) -> Iterator[SegmentPiece | None]:
+        """The quick look at whole segments; single runs are picked out of theirs with care."""
+        return pieces_of(tasks, self._home.digester) if self._wanted is None else itertools.repeat(None)
+
+    def _check_spool(self, spool: Spool, tasks: Sequence[Task], pieces: Iterator[SegmentPiece | None]) -> None:
         self._chains.alive = spool.state is SpoolState.OPEN
         seals: dict[int, bytes | None] = {}
         previous: dict[int, bytes | None] = {}
-        for number in self._numbers(spool):
-            self._progress(self._segments, total, "segments")
-            check = self._check_segment(spool, number)
-            seals[number], previous[number] = check.seal, check.previous_seal
+        for task, piece in zip(tasks, pieces, strict=False):
+            self._progress(self._segments, self._total, "segments")
+            look = piece if piece is not None and self._events.join(piece) else self._check_segment(spool, task)
+            seals[task.number], previous[task.number] = look.seal, look.previous_seal
             self._segments += 1
         if self._wanted is None:
             self._findings += check_numbers(spool)
             self._findings += check_closing(spool, seals, previous)
 
-    def _check_segment(self, spool: Spool, number: int) -> SegmentCheck:
-        file = spool.path / segment_name(number)
-        data = read_segment(file, 0, segment_size(file))
-        early = number == spool.numbers[-1] and spool.state is not SpoolState.CLOSED
-        check = SegmentCheck(f"log/{spool.name}/{file.name}", spool.name, number, data, may_end_early=early)
+    def _check_segment(self, spool: Spool, task: Task) -> SegmentCheck:
+        data = read_segment(task.file, 0, segment_size(task.file))
+        check = SegmentCheck(task.path, task.spool, task.number, data, may_end_early=task.may_end_early)
         self._events.check(check)
         self._findings += check.findings
         if check.torn is not None and spool.state is not SpoolState.OPEN:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from tachograph.core.causality import EventId
 from tachograph.core.errors import EvidenceBroken
 from tachograph.schemas import Event, EventMeta, UnsupportedSchema, decode, decode_meta, is_optional
+from tachograph.stores._address import Unaddressed, address_of
 from tachograph.stores._bodies import BodyCheck
 from tachograph.stores._chain import Chains, Place, StreamChain, StreamKey
 from tachograph.stores._damaged import ADDRESS_BYTES_MAX, DamagedFrame
 from tachograph.stores._findings import Finding, FindingKind
+from tachograph.stores._piece import SegmentPiece
 from tachograph.stores._verify_segment import Frame, SegmentCheck
 
 _HINTS_MAX = 16
@@ -38,6 +40,8 @@ class EventCheck:
         exchanged: list[tuple[Place, EventId]] = []
         for frame in segment:
             place = Place(segment.path, frame.offset)
+            if self._is_elsewhere(frame):
+                continue
             if frame.damage is not None:
                 self._check_damaged(frame, place)
                 continue
@@ -52,6 +56,19 @@ class EventCheck:
         if segment.seal_broken:
             self._name_exchanged(exchanged)
 
+    def join(self, piece: SegmentPiece) -> bool:
+        """Take in a segment in which nothing is wrong; False, and nothing done, where it does not fit the ones before."""
+        chains = self._chains
+        if not all(chains.continues(one.key, one.first_seq, one.first, one.causes) for one in piece.streams.values()):
+            return False
+        for one in piece.streams.values():
+            chains.join(one.key, one.seq, one.hashes, Place(piece.path, one.offset), ends=one.ends)
+        for cause, event, place in piece.causes:
+            chains.check_cause(cause, event, place)
+        self._bodies.join(piece.references, piece.erased, piece.inline)
+        self.count += piece.events
+        return True
+
     def truncated(self) -> list[Finding]:
         """Streams whose process died before their end was recorded."""
         return [
@@ -59,6 +76,15 @@ class EventCheck:
             for key, chain in self._chains.streams.items()
             if not chain.ended and not chain.alive and chain.seq
         ]
+
+    def _is_elsewhere(self, frame: Frame) -> bool:
+        """Whether a whole frame belongs to a run that is not looked at."""
+        if self._run_ids is None or frame.damage is not None:
+            return False
+        try:
+            return address_of(frame.payload).run_id not in self._run_ids
+        except Unaddressed:
+            return False
 
     def _take(self, payload: bytes, event: Event, place: Place) -> None:
         meta = event.meta

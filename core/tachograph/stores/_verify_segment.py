@@ -13,6 +13,7 @@ from tachograph.stores._frame import (
     FORMAT_VERSION,
     HEADER_BYTES,
     SEAL_BYTES,
+    SEALED_BYTES,
     SegmentHeader,
     spool_digest,
     stored_header_crc,
@@ -55,7 +56,7 @@ class SegmentCheck:
         self._number = number
         self._data = data
         self._may_end_early = may_end_early
-        self._events = 0
+        self._sealed: list[bytes] = []
 
     def __iter__(self) -> Iterator[Frame]:
         if len(self._data) < HEADER_BYTES:
@@ -64,7 +65,7 @@ class SegmentCheck:
         scan = FrameScan(self._data[HEADER_BYTES:], HEADER_BYTES, self._check_header())
         while True:
             for offset, payload in scan:
-                self._events += 1
+                self._sealed.append(payload[:SEALED_BYTES])
                 yield Frame(offset, payload, None)
             offset, reason = scan.position, scan.reason
             damaged = scan.skip()
@@ -76,7 +77,7 @@ class SegmentCheck:
                 self.seal_broken = True
                 self._find(FindingKind.SEAL, offset, f"the segment's seal was changed: {reason}")
             else:
-                self._events += 1
+                self._sealed.append(damaged[:SEALED_BYTES])
                 yield Frame(offset, damaged, reason)
         self._check_end(scan)
 
@@ -131,15 +132,12 @@ class SegmentCheck:
     def _check_seal(self, scan: FrameScan) -> None:
         assert scan.seal is not None
         self.seal = scan.seal.digest
-        if hashlib.sha256(memoryview(self._data)[: scan.seal_offset]).digest() == scan.seal.digest:
+        events = len(self._sealed)
+        if hashlib.sha256(b"".join([self._data[:HEADER_BYTES], *self._sealed])).digest() == scan.seal.digest:
             return
         self.seal_broken = True
-        counted = (
-            ""
-            if scan.seal.events == self._events
-            else f": {scan.seal.events} events were sealed, {self._events} lie there"
-        )
-        self._find(FindingKind.SEAL, scan.seal_offset, f"the segment's bytes are not those that were sealed{counted}")
+        counted = "" if scan.seal.events == events else f": {scan.seal.events} events were sealed, {events} lie there"
+        self._find(FindingKind.SEAL, scan.seal_offset, f"the segment's events are not those that were sealed{counted}")
 
     def _check_tail(self, scan: FrameScan) -> None:
         if self._may_end_early:

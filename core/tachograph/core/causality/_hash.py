@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from hashlib import sha256
 
 HASH_BYTES = 32
@@ -27,20 +28,15 @@ def event_hash(schema_tag: str, content: bytes, previous: bytes, causes: Sequenc
         previous: hash of the stream's previous event, GENESIS for the first.
         causes: hashes of the direct causes in other streams, in the order the event names them.
     """
-    if len(previous) != HASH_BYTES or any(len(cause) != HASH_BYTES for cause in causes):
+    if len(previous) != HASH_BYTES or (causes and any(len(cause) != HASH_BYTES for cause in causes)):
         raise ValueError(f"a hash has {HASH_BYTES} bytes")
+    count = len(causes).to_bytes(4, "big")
+    length = len(content).to_bytes(8, "big")
+    return sha256(b"".join((_DOMAIN, previous, count, *causes, _tag(schema_tag), length, content))).digest()
+
+
+@cache
+def _tag(schema_tag: str) -> bytes:
+    """A tag behind its length; there are as many tags as schemas."""
     tag = schema_tag.encode()
-    return sha256(
-        b"".join(
-            (
-                _DOMAIN,
-                previous,
-                len(causes).to_bytes(4, "big"),
-                *causes,
-                len(tag).to_bytes(4, "big"),
-                tag,
-                len(content).to_bytes(8, "big"),
-                content,
-            )
-        )
-    ).digest()
+    return len(tag).to_bytes(4, "big") + tag
