@@ -61,6 +61,7 @@ from tachograph.schemas._events import (
     RunImported,
     RunStarted,
     StateChanged,
+    TimerFired,
 )
 from tachograph.schemas._limits import DEFAULT_LIMITS, Limits
 from tachograph.schemas._parts import (
@@ -130,6 +131,7 @@ __all__ = [
     "SchemaMismatch",
     "StateChanged",
     "TachographError",
+    "TimerFired",
     "ToolRequest",
     "UnsupportedSchema",
     "Usage",

@@ -222,6 +222,20 @@ class RunImported:
     details: Body | None
 
 
+@dataclass(frozen=True, slots=True)
+class TimerFired:
+    """A timer that control logic had set on its event loop fired; in the unit's own stream.
+
+    Nothing else tells a replay when a pause or a time-out of control logic was over.
+    """
+
+    meta: EventMeta
+    number: int
+    """Which of the timers of its unit it is, in the order in which they were set, from 1."""
+    gap: int
+    """Loop turns since the unit's previous delivery that had waited, or timer; as in CallFinished."""
+
+
 Event = (
     RunStarted
     | RunFinished
@@ -239,6 +253,7 @@ Event = (
     | EvidenceFrozen
     | BodyErased
     | RunImported
+    | TimerFired
 )
 """Any event."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
+from contextvars import Context
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -109,6 +110,33 @@ class TurnCounter:
         return Delivery(yields, min(loop.number - last, GAP_MAX) if close else GAP_MAX)
 
 
+class _Watched:
+    """Stands before a task or a group of them that a call waits for, to notice when control logic asks to cancel it.
+
+    A plain future hears of it in the next turn; a task first ends what it waits for itself.
+    """
+
+    def __init__(self, inner: asyncio.Future[object], asked: Callable[[], None]) -> None:
+        self._inner = inner
+        self._asked = asked
+        # What asyncio's protocol between tasks and futures asks for: this one is awaited now, the inner one is not.
+        self._asyncio_future_blocking = True
+        inner._asyncio_future_blocking = False
+
+    def add_done_callback(self, fn: Callable[[asyncio.Future[object]], object], *, context: Context) -> None:
+        self._inner.add_done_callback(fn, context=context)
+
+    def remove_done_callback(self, fn: Callable[[asyncio.Future[object]], object]) -> int:
+        return self._inner.remove_done_callback(fn)
+
+    def cancel(self, msg: object = None) -> bool:
+        self._asked()
+        return self._inner.cancel(msg=msg)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+
 class Counted(Generic[Result]):
     """Awaits `inner` and counts the turns it takes.
 
@@ -118,13 +146,14 @@ class Counted(Generic[Result]):
         start: the turn to count from, where the call began before `inner`.
     """
 
-    __slots__ = ("_cancelled", "_inner", "_loop", "_start", "_waited", "_yielded", "yields")
+    __slots__ = ("_asked_at", "_cancelled", "_inner", "_loop", "_start", "_waited", "_yielded", "yields")
 
     def __init__(self, inner: Awaitable[Result], turns: TurnCounter | None = None, start: int | None = None) -> None:
         self._inner = inner
         loop = turns.loop if turns is not None else None
         self._loop = loop if loop is not None and loop.exact else None
         self._start = start if start is not None else self._now()
+        self._asked_at: int | None = None
         self._cancelled = False
         self._waited = False
         self._yielded = 0
@@ -139,6 +168,8 @@ class Counted(Generic[Result]):
                 self._yielded += 1
                 if waited_for is not None:
                     self._waited = True
+                    if type(waited_for) is not asyncio.Future and asyncio.isfuture(waited_for):
+                        waited_for = _Watched(waited_for, self._asked)
                 try:
                     sent = yield waited_for
                 except GeneratorExit:
@@ -163,7 +194,11 @@ class Counted(Generic[Result]):
             self._cancelled = True
             self._waited = False
             self._yielded = 0
-            self._start = self._now()
+            self._start = self._now() if self._asked_at is None else self._asked_at + 1
+            self._asked_at = None
+
+    def _asked(self) -> None:
+        self._asked_at = self._now()
 
     def _count(self) -> int:
         if self._loop is None:

@@ -27,6 +27,7 @@ from tachograph.schemas import (
     RunImported,
     RunStarted,
     StateChanged,
+    TimerFired,
     Usage,
 )
 
@@ -206,6 +207,10 @@ def _run_imported(state: RunState, agent: AgentState, event: RunImported) -> Non
     state.imported = (event.source, event.fidelity, event.missing)
 
 
+def _timer_fired(state: RunState, agent: AgentState, event: TimerFired) -> None:
+    """Only a replay needs it."""
+
+
 _Add = Callable[[RunState, AgentState, Never], None]
 """Each takes its own type of event; the table holds the two together."""
 
@@ -226,4 +231,5 @@ _ADD: dict[type[Event], _Add] = {
     EvidenceFrozen: _evidence_frozen,
     BodyErased: _body_erased,
     RunImported: _run_imported,
+    TimerFired: _timer_fired,
 }
