@@ -93,7 +93,7 @@ class LocalLog:
         header = read_header(self.path / name, spool.name, number)
         if header is None:
             return TornTail(name, 0, len(data), "the segment's header is unfinished")
-        scan = FrameScan(data[HEADER_BYTES:], HEADER_BYTES, header.crc)
+        scan = FrameScan(data, 0, header.crc, HEADER_BYTES)
         for _ in scan:
             pass
         if scan.ending is not Ending.TORN:

@@ -98,7 +98,7 @@ def examine(task: Task, digester: Digester) -> SegmentPiece | None:
     header = unpack_header(data)
     if header is None or not _is_expected(header, task):
         return None
-    scan = FrameScan(data[HEADER_BYTES:], HEADER_BYTES, header.crc)
+    scan = FrameScan(data, 0, header.crc, HEADER_BYTES)
     piece = SegmentPiece(task.path, previous_seal=header.previous_seal)
     sealed = [data[:HEADER_BYTES]]
     look = _Look(piece, digester).look

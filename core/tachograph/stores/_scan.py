@@ -37,17 +37,18 @@ class FrameScan:
     Args:
         data: bytes of the segment from `start` on.
         start: offset of `data` in the segment.
-        crc: of the frame (or header) before `start`.
+        crc: of the frame (or header) before the first one.
+        skip: bytes of `data` before the first frame.
     """
 
     __slots__ = ("_data", "_start", "crc", "ending", "position", "reason", "seal", "seal_offset", "skipped_length")
 
-    def __init__(self, data: bytes, start: int, crc: int) -> None:
+    def __init__(self, data: bytes, start: int, crc: int, skip: int = 0) -> None:
         self._data = data
         self._start = start
         self.crc = crc
         """Of the last whole frame."""
-        self.position = start
+        self.position = start + skip
         """Offset behind the last whole frame."""
         self.ending = Ending.WHOLE
         self.reason = ""

@@ -62,7 +62,7 @@ class SegmentCheck:
         if len(self._data) < HEADER_BYTES:
             self._end_of_header()
             return
-        scan = FrameScan(self._data[HEADER_BYTES:], HEADER_BYTES, self._check_header())
+        scan = FrameScan(self._data, 0, self._check_header(), HEADER_BYTES)
         while True:
             for offset, payload in scan:
                 self._sealed.append(payload[:SEALED_BYTES])
@@ -107,9 +107,8 @@ class SegmentCheck:
     def _likely_crc(self) -> int:
         """What the first frame's checksum starts from although the header is damaged."""
         stored, computed = stored_header_crc(self._data), crc32c(self._data[: HEADER_BYTES - 4])
-        data = self._data[HEADER_BYTES:]
         for crc in (stored, computed):
-            for _ in FrameScan(data, HEADER_BYTES, crc):
+            for _ in FrameScan(self._data, 0, crc, HEADER_BYTES):
                 return crc
         return stored
 
