@@ -6,6 +6,7 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
+
 from cli import Done, tacho
 from tachograph.control import _demo
 from tachograph.control._exit import ExitCode
@@ -28,7 +29,9 @@ def test_every_step_is_as_told(told: Told) -> None:
     """Six numbered steps, exit code 0, within a minute."""
     done, _, seconds = told
     assert done.code == ExitCode.OK, done.out
-    assert [line[0] for line in done.out.splitlines() if line[:2] in {f"{number}." for number in range(1, 10)}] == list("123456")
+    assert [line[0] for line in done.out.splitlines() if line[:2] in {f"{number}." for number in range(1, 10)}] == list(
+        "123456"
+    )
     assert "NOT AS TOLD" not in done.out
     assert seconds < SECONDS_MAX
 

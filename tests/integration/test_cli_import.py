@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from cli import tacho
 from tachograph.control._exit import ExitCode
 
