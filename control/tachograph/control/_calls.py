@@ -13,6 +13,7 @@ from tachograph.schemas import (
     Event,
     EventMeta,
     MessageReceived,
+    TimerFired,
 )
 
 CallEnd = CallFinished | MessageReceived
@@ -47,7 +48,7 @@ def calls_of(events: Iterable[Event]) -> Calls:
     overlapping: set[_Key] = set()
     latest: dict[tuple[str, int], int] = {}
     for event in events:
-        if isinstance(event, CallChunk | EffectTransitioned):
+        if isinstance(event, CallChunk | EffectTransitioned | TimerFired):
             continue
         stream = event.meta.agent_id, event.meta.incarnation
         if isinstance(event, CallStarted):

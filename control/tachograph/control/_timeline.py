@@ -31,6 +31,7 @@ from tachograph.schemas import (
     RunImported,
     RunStarted,
     StateChanged,
+    TimerFired,
 )
 
 RowKind = Literal[
@@ -135,6 +136,8 @@ def _tell(event: Event, calls: Calls, preview: Preview) -> _Told | None:
             return _Told("fact", _fact_text(event, preview))
         case EvidenceFrozen() | BodyErased() | RunImported():
             return _Told("note", _note_text(event))
+        case TimerFired():
+            return _Told("read", "a timer fires")
         case _:
             return None
 

@@ -23,7 +23,7 @@ def register(commands: Commands) -> None:
     parser = add_command(commands, "timeline", "show a run as a space-time diagram of its agents", _timeline)
     add_run(parser)
     parser.add_argument("--agent", action="append", metavar="AGENT", help="only this agent; may be given again")
-    parser.add_argument("--reads", action="store_true", help="show clock, random and id reads, too")
+    parser.add_argument("--reads", action="store_true", help="show clock, random and id reads and timers, too")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N rows")
 
 
