@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tachograph.core.canonical import Digester, JsonValue, canonical, decode_body, encode_body
 from tachograph.core.redaction import DEFAULT_POLICY
-from tachograph.core.redaction._card import is_card
-from tachograph.core.redaction._suspicion import is_suspicious
+from tachograph.core.redaction._card import cards_in, is_card
+from tachograph.core.redaction._patterns import CARD_CANDIDATE, SHAPES
+from tachograph.core.redaction._suspicion import is_suspicious, signs_in
 from tachograph.core.redaction._tokens import Minter
 from tachograph.core.redaction._walk import Walk
 
@@ -171,3 +172,14 @@ def test_a_wrong_digit_makes_it_no_card(digit: int, place: int) -> None:
     card = "4242424242424242"
     wrong = card[:place] + str(digit) + card[place + 1 :]
     assert is_card(wrong) == (wrong == card)
+
+
+@thorough
+@given(TEXTS)
+def test_no_shape_is_in_a_text_without_its_sign(text: str) -> None:
+    """A pattern that is not tried would not have matched."""
+    signs = signs_in(text)
+    for shape in SHAPES:
+        match = shape.pattern.search(text)
+        assert shape.sign in signs or match is None or not shape.confirms(match[match.lastindex or 0])
+    assert "number" in signs or not any(cards_in(match[0]) for match in CARD_CANDIDATE.finditer(text))

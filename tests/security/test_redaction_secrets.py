@@ -10,8 +10,8 @@ from decimal import Decimal
 import pytest
 
 from tachograph.core.canonical import Digester, decode_body, encode_body
-from tachograph.core.redaction import DEFAULT_POLICY, NO_REDACTION, policy_of
 from tachograph.core.errors import InvalidSetting
+from tachograph.core.redaction import DEFAULT_POLICY, NO_REDACTION, policy_of
 
 DIGESTER = Digester(b"d" * 32)
 
@@ -121,6 +121,10 @@ def survives(secret: str, written: str) -> bool:
     return any(text in written for text in texts)
 
 
+def _packed(value: object, levels: int) -> str:
+    return json.dumps(value) if levels == 1 else json.dumps({"inner": _packed(value, levels - 1)})
+
+
 NESTINGS: dict[str, Callable[[str], object]] = {
     "alone": lambda s: s,
     "in prose": lambda s: f"please use {s} for this, thanks",
@@ -142,6 +146,9 @@ NESTINGS: dict[str, Callable[[str], object]] = {
     "in JSON in a tool call": lambda s: {"function": {"arguments": json.dumps({"to": s})}},
     "in Python text": lambda s: repr({"to": s, "n": (1, None)}),
     "in a traceback": lambda s: f"ValueError: cannot use {s!r} here",
+    "in CSV": lambda s: f"12,{s},12/27\nx,{s},",
+    "behind a colon": lambda s: f"x:{s};y",
+    "in JSON five levels deep": lambda s: _packed({"to": s}, 5),
     "in a dict with a dollar": lambda s: {"$ref": s},
 }
 
@@ -152,7 +159,7 @@ def test_secrets_are_known_by_their_shape_in_any_nesting(shape: str, nesting: st
     """Keys, tokens, addresses and numbers are replaced wherever they stand."""
     secret = SHAPES[shape]
     written, hit = redacted(NESTINGS[nesting](secret))
-    assert hit
+    assert hit, written
     assert not survives(secret, written)
 
 
@@ -179,6 +186,8 @@ def test_secrets_are_known_by_their_name(name: str) -> None:
         f"https://example.com/?a=1&{name}={word}&b=2",
         f"{name}: {word}",
         {"name": name, "value": secret},
+        _packed({name: secret}, 5),
+        [json.dumps(f'{name}="{secret}"')],
         {"value": secret, "name": name},
     ]
     for value in values:
@@ -270,7 +279,7 @@ def test_a_token_does_not_give_its_value_away() -> None:
 def test_json_in_a_string_keeps_its_style() -> None:
     """A tool call's arguments change only where something is replaced."""
     for style in ({}, {"separators": (",", ":")}, {"ensure_ascii": False}):
-        text = json.dumps({"to": "bob@example.com", "body": "caf\u00e9", "n": 1.50}, **style)  # type: ignore[arg-type]
+        text = json.dumps({"to": "bob@example.com", "body": "caf\u00e9", "n": 1.50}, **style)
         out = decode_body(redacted({"arguments": text})[0].encode())
         assert isinstance(out, dict)
         token = json.loads(out["arguments"])["to"]
@@ -300,7 +309,7 @@ def test_exception_messages_and_names() -> None:
 
 
 def test_escapes_in_json_in_strings_hide_nothing() -> None:
-    """`\\u0040` is an at sign once decoded, and a name can be spelt with escapes."""
+    """An escaped at sign is one once decoded, and a name can be spelt with escapes."""
     for text in ('{"to": "bob\\u0040example.com"}', '{"p\\u0061ssword": "sesame"}', '["\\u002b14155550123"]'):
         written, hit = redacted({"arguments": text})
         assert hit

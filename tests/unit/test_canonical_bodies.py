@@ -150,6 +150,11 @@ def test_cycles_and_depth_are_refused() -> None:
     cycle["a"] = [cycle]
     with pytest.raises(UnserialisableValue, match=r"at \$\.a\[0\].*contains itself"):
         encode_body(cycle)
+    shared: object = [1]
+    for _ in range(70):
+        shared = [shared, shared]
+    with pytest.raises(UnserialisableValue, match=r"64 levels deep|4000000 values"):
+        encode_body(shared)
     deep: object = 1
     for _ in range(64):
         deep = [deep]

@@ -21,7 +21,7 @@ def decode_body(data: bytes) -> object:
         value = cast("JsonValue", orjson.loads(data))
     except orjson.JSONDecodeError as error:
         raise UnreadableBody(f"it is not JSON ({error})") from error
-    return value if b'"$' not in data else _untagged(value)
+    return _untagged(value) if b"$" in data and b'"$' in data else value
 
 
 def _untagged(value: JsonValue) -> object:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from tachograph.core.canonical._cycle import explained
 from tachograph.core.canonical._json import TAGGED_DEPTH_MAX, JsonValue
 from tachograph.core.canonical._plain import dump, has_astral_key, is_normal, is_plain
 from tachograph.core.canonical._reference import serialise
-from tachograph.core.canonical._refusal import Refusal
+from tachograph.core.canonical._refusal import Refusal, TooDeep
 from tachograph.core.canonical._tags import Tagger
 
 _TAG_LIKE = re.compile(rb'"\$(?:[^"\\]|\\.)*":', re.DOTALL)
@@ -27,7 +28,7 @@ def encode_body(value: object, *, ordered: bool = True) -> bytes:
     if is_plain(value):
         try:
             data = dump(value, ordered=ordered)
-        except TypeError:  # an integer or a string that needs a tag
+        except TypeError:  # something in it needs a tag
             pass
         else:
             if not _needs_tags(data) and (ordered or not has_astral_key(data)):
@@ -36,12 +37,14 @@ def encode_body(value: object, *, ordered: bool = True) -> bytes:
 
 
 def _needs_tags(data: bytes) -> bool:
-    return not is_normal(data) or (b'"$' in data and _TAG_LIKE.search(data) is not None)
+    return not is_normal(data) or (b"$" in data and _TAG_LIKE.search(data) is not None)
 
 
 def _encode_tagged(value: object, ordered: bool) -> bytes:
     try:
         tagged = Tagger(ordered=ordered).tag(value)
+    except TooDeep as refusal:
+        raise explained(refusal, value).error() from None
     except Refusal as refusal:
         raise refusal.error() from refusal.__cause__
     return dump_tagged(tagged, ordered=ordered)

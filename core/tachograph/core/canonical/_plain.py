@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TypeGuard
+from collections.abc import Callable, Iterable
+from typing import TypeGuard, cast
 
 import orjson
 
@@ -29,14 +30,43 @@ FLOAT_MAX = 2.0**52
 """From here on every float is integral."""
 
 
-def is_plain(value: object) -> TypeGuard[JsonValue]:
-    """Whether a value is made of exact built-in types and numbers that orjson writes as RFC 8785 asks."""
+def is_plain_float(value: float) -> bool:
+    """Whether a float is neither integral nor written with an exponent by orjson; NaN is not."""
+    return FLOAT_MIN <= abs(value) < FLOAT_MAX and value % 1 != 0
+
+
+# The exact type of what these are called with was just looked at; a cast for each value would cost as much as the look.
+_VALUES = cast("Callable[[object], Iterable[object]]", dict[object, object].values)
+_EXTEND = cast("Callable[[list[object], object], None]", list[object].extend)
+_IS_PLAIN_FLOAT = cast("Callable[[object], bool]", is_plain_float)
+
+
+def is_plain(value: object) -> TypeGuard[JsonValue]:  # noqa: C901  # one loop without calls: the price of each value
+    """Whether a value is made of exact built-in types and numbers that orjson writes as RFC 8785 asks.
+
+    Keys are left to `dump`, which takes nothing but strings.
+    """
+    values, extend, is_float = _VALUES, _EXTEND, _IS_PLAIN_FLOAT
     layer = [value]
     count = 0
     for _ in range(DEPTH_MAX + 1):
-        below = _below(layer)
+        below: list[object] = []
+        for item in layer:
+            kind = type(item)
+            if kind is str or kind is int:
+                continue
+            if kind is dict:
+                extend(below, values(item))
+            elif kind is list:
+                extend(below, item)
+            elif item is None or kind is bool:
+                continue
+            elif kind is not float or not is_float(item):
+                return False
+            if len(below) > ITEMS_MAX:
+                return False
         if not below:
-            return below is not None
+            return True
         count += len(below)
         if count > ITEMS_MAX:
             return False
@@ -44,40 +74,11 @@ def is_plain(value: object) -> TypeGuard[JsonValue]:
     return False
 
 
-def _below(layer: list[object]) -> list[object] | None:
-    """What the containers of a layer hold; None when a value in it is not plain."""
-    below: list[object] = []
-    extend = below.extend
-    for item in layer:
-        kind = type(item)
-        if kind is str or kind is int:
-            continue
-        if kind is dict:
-            for key in item:  # type: ignore[attr-defined]  # the exact type was just looked at
-                if type(key) is not str:
-                    return None
-            extend(item.values())  # type: ignore[attr-defined]  # as above
-        elif kind is list:
-            extend(item)  # type: ignore[arg-type]  # as above
-        elif item is None or kind is bool:
-            continue
-        elif kind is not float or not is_plain_float(item):  # type: ignore[arg-type]  # as above
-            return None
-        if len(below) > ITEMS_MAX:
-            return None
-    return below
-
-
-def is_plain_float(value: float) -> bool:
-    """Whether a float is neither integral nor written with an exponent by orjson; NaN is not."""
-    return FLOAT_MIN <= abs(value) < FLOAT_MAX and value % 1 != 0
-
-
 def dump(value: JsonValue, *, ordered: bool) -> bytes:
     """JSON of a plain value; keys sorted by code point, or in the order they have.
 
     Raises:
-        TypeError: an integer is beyond 2**53 or a string holds half of a surrogate pair.
+        TypeError: an integer is beyond 2**53, a string holds half of a surrogate pair, or a key is no string.
     """
     return orjson.dumps(value, option=_STRICT if ordered else _SORTED)
 

@@ -26,6 +26,10 @@ class Refusal(Exception):
         return UnserialisableValue("$" + "".join(reversed(self.parts)), self.type_name, self.reason)
 
 
+class TooDeep(Refusal):
+    """Too many levels; often because a value contains itself."""
+
+
 def member(key: object) -> str:
     """The part of a path for a key."""
     if type(key) is str and key.isidentifier() and len(key) <= _PART_MAX:

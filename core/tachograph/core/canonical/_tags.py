@@ -19,7 +19,7 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Sized
 from decimal import Decimal
 from typing import cast
 from uuid import UUID
@@ -28,7 +28,7 @@ from zoneinfo import ZoneInfo
 from tachograph.core.canonical._codecs import Codec, codec_for
 from tachograph.core.canonical._json import DEPTH_MAX, INTEGER_MAX, ITEMS_MAX, JsonValue
 from tachograph.core.canonical._plain import dump, is_plain_float
-from tachograph.core.canonical._refusal import Refusal, member
+from tachograph.core.canonical._refusal import Refusal, TooDeep, member
 
 _DECIMAL_BITS_MAX = 512
 """Python refuses decimal text of integers with more than 4,300 digits; hexadecimal has no such limit."""
@@ -37,98 +37,91 @@ _DECIMAL_BITS_MAX = 512
 class Tagger:
     """Turns one payload into JSON."""
 
-    __slots__ = ("_items", "_open", "_ordered")
+    __slots__ = ("_items", "_ordered")
 
     def __init__(self, *, ordered: bool) -> None:
         self._ordered = ordered
         self._items = 0
-        self._open: set[int] = set()
 
-    def tag(self, value: object) -> JsonValue:
+    def tag(self, value: object, depth: int = 0) -> JsonValue:
         """A value as JSON.
 
         Raises:
             Refusal: no codec writes it.
+            TooDeep: it lies too deep, or contains itself.
         """
         kind = type(value)
         if kind is str:
             return tagged_text(value)  # type: ignore[arg-type]  # the exact type was just looked at
+        if kind is dict:
+            return self._dict(value, depth + 1)  # type: ignore[arg-type]  # as above
+        if kind is list:
+            return self._items_of(value, depth + 1)  # type: ignore[arg-type]  # as above
         if value is None or kind is bool:
             return value  # type: ignore[return-value]  # as above
         simple = _SIMPLE.get(kind)
-        return self._container(kind, value) if simple is None else simple(value)
+        return self._special(kind, value, depth + 1) if simple is None else simple(value)
 
-    def _container(self, kind: type[object], value: object) -> JsonValue:
-        if id(value) in self._open:
-            raise Refusal(value, "it contains itself")
-        if len(self._open) == DEPTH_MAX:
-            raise Refusal(value, f"it lies more than {DEPTH_MAX} levels deep")
-        self._open.add(id(value))
-        try:
-            return self._inside(kind, value)
-        finally:
-            self._open.discard(id(value))
-
-    def _inside(self, kind: type[object], value: object) -> JsonValue:
-        if kind is dict:
-            return self._dict(cast("dict[object, object]", value))
-        if kind is list:
-            return self._items_of(cast("list[object]", value))
+    def _special(self, kind: type[object], value: object, depth: int) -> JsonValue:
         if kind is tuple:
-            return {"$tuple": self._items_of(cast("tuple[object, ...]", value))}
+            return {"$tuple": self._items_of(cast("tuple[object, ...]", value), depth)}
         if kind is set or kind is frozenset:
-            return {f"${kind.__name__}": self._members_of(cast("set[object]", value))}
+            items = self._items_of(cast("set[object]", value), depth)
+            return {f"${kind.__name__}": sorted(items, key=_bytes)}
         codec = codec_for(kind)
         if codec is None:
             raise Refusal(value, _why_not(kind))
-        return self._object(codec, value)
+        return self._object(codec, value, depth)
 
-    def _items_of(self, values: Iterable[object]) -> list[JsonValue]:
+    def _enter(self, value: Sized, depth: int) -> None:
+        if depth > DEPTH_MAX and len(value):
+            raise TooDeep(value, f"it lies more than {DEPTH_MAX} levels deep")
+        self._items += len(value)
+        if self._items > ITEMS_MAX:
+            raise Refusal(value, f"the payload holds more than {ITEMS_MAX} values")
+
+    def _items_of(self, values: Collection[object], depth: int) -> list[JsonValue]:
+        self._enter(values, depth)
         items: list[JsonValue] = []
         try:
             for value in values:
-                items.append(self.tag(value))  # noqa: PERF401  # how many are done is where a refusal stands
+                items.append(self.tag(value, depth))  # noqa: PERF401  # how many are done is where a refusal stands
         except Refusal as refusal:
-            raise refusal.under(f"[{len(items)}]") from None
-        self._count(len(items))
+            raise refusal.under(f"[{len(items)}]") from refusal.__cause__
         return items
 
-    def _members_of(self, values: Iterable[object]) -> list[JsonValue]:
-        return sorted(self._items_of(values), key=_bytes)
+    def _dict(self, value: dict[object, object], depth: int) -> JsonValue:
+        for key in value:
+            if type(key) is not str or "$" <= key < "%" or not (key.isascii() or is_clean(key)):
+                return {"$dict": self._pairs(value, depth)}
+        return self._members(value, depth)  # type: ignore[arg-type]  # every key was just looked at
 
-    def _dict(self, value: dict[object, object]) -> JsonValue:
-        members: dict[str, JsonValue] = {}
-        for key, item in value.items():
-            if type(key) is not str or key[:1] == "$" or not is_clean(key):
-                return {"$dict": self._pairs(value)}
-            try:
-                members[key] = self.tag(item)
-            except Refusal as refusal:
-                raise refusal.under(member(key)) from None
-        self._count(len(members))
-        return members
+    def _members(self, value: dict[str, object], depth: int) -> JsonValue:
+        self._enter(value, depth)
+        key = ""
+        try:
+            return {(key := name): self.tag(item, depth) for name, item in value.items()}
+        except Refusal as refusal:
+            raise refusal.under(member(key)) from refusal.__cause__
 
-    def _pairs(self, value: dict[object, object]) -> list[JsonValue]:
+    def _pairs(self, value: dict[object, object], depth: int) -> list[JsonValue]:
+        self._enter(value, depth)
         pairs: list[JsonValue] = []
         for key, item in value.items():
             try:
-                pairs.append([self.tag(key), self.tag(item)])
+                pairs.append([self.tag(key, depth), self.tag(item, depth)])
             except Refusal as refusal:
-                raise refusal.under(member(key)) from None
-        self._count(2 * len(pairs))
+                raise refusal.under(member(key)) from refusal.__cause__
         return pairs if self._ordered else sorted(pairs, key=_bytes)
 
-    def _object(self, codec: Codec, value: object) -> JsonValue:
+    def _object(self, codec: Codec, value: object, depth: int) -> JsonValue:
+        if depth > DEPTH_MAX:
+            raise TooDeep(value, f"it lies more than {DEPTH_MAX} levels deep")
         try:
             plain = codec.to_plain(value)
         except Exception as error:
             raise Refusal(value, f"its codec {codec.name!r} failed with {type(error).__name__}") from error
-        return {"$object": [codec.name, self.tag(plain)]}
-
-    def _count(self, items: int) -> None:
-        self._items += items
-        if self._items > ITEMS_MAX:
-            raise Refusal([], f"the payload holds more than {ITEMS_MAX} values")
+        return {"$object": [codec.name, self.tag(plain, depth)]}
 
 
 def _bytes(value: JsonValue) -> bytes:
@@ -172,7 +165,7 @@ def _time(value: dt.time) -> JsonValue:
 def _zone(value: dt.datetime | dt.time, zone: dt.tzinfo | None) -> str:
     if zone is None:
         return ""
-    if type(zone) is ZoneInfo and zone.key is not None:
+    if type(zone) is ZoneInfo and cast("str | None", zone.key) is not None:
         return f"[{zone.key}]"
     if type(zone) is not dt.timezone:
         raise Refusal(value, f"its time zone is of type {type(zone).__qualname__!r}, not timezone or ZoneInfo")
@@ -192,25 +185,46 @@ def _why_not(kind: type[object]) -> str:
     return "no codec is registered for it"
 
 
-def _simple(table: dict[type[object], object]) -> dict[type[object], Callable[[object], JsonValue]]:
-    """Each writer takes exactly the type it stands under, which no type can say of a table."""
-    return cast("dict[type[object], Callable[[object], JsonValue]]", table)
+def _bytes_tagged(value: bytes) -> JsonValue:
+    return {"$bytes": _base64(value)}
 
 
-_SIMPLE = _simple(
+def _bytearray(value: bytearray) -> JsonValue:
+    return {"$bytearray": _base64(value)}
+
+
+def _decimal(value: Decimal) -> JsonValue:
+    return {"$decimal": str(value)}
+
+
+def _uuid(value: UUID) -> JsonValue:
+    return {"$uuid": str(value)}
+
+
+def _date(value: dt.date) -> JsonValue:
+    return {"$date": value.isoformat()}
+
+
+def _timedelta(value: dt.timedelta) -> JsonValue:
+    return {"$timedelta": [value.days, value.seconds, value.microseconds]}
+
+
+_SIMPLE = cast(
+    "dict[type[object], Callable[[object], JsonValue]]",
     {
         int: _integer,
         float: _float,
-        bytes: lambda value: {"$bytes": _base64(value)},
-        bytearray: lambda value: {"$bytearray": _base64(value)},
-        Decimal: lambda value: {"$decimal": str(value)},
-        UUID: lambda value: {"$uuid": str(value)},
+        bytes: _bytes_tagged,
+        bytearray: _bytearray,
+        Decimal: _decimal,
+        UUID: _uuid,
         dt.datetime: _datetime,
-        dt.date: lambda value: {"$date": value.isoformat()},
+        dt.date: _date,
         dt.time: _time,
-        dt.timedelta: lambda value: {"$timedelta": [value.days, value.seconds, value.microseconds]},
-    }
+        dt.timedelta: _timedelta,
+    },
 )
+"""Each writer takes exactly the type it stands under, which no type can say of a table."""
 
 BUILT_IN: frozenset[type[object]] = frozenset(
     {*_SIMPLE, str, bool, type(None), dict, list, tuple, set, frozenset, object}

@@ -18,6 +18,8 @@ from tachograph.core.canonical._json import JsonValue
 _ESCAPED = re.compile(r"(?:[ -\[\]-~]|\\(?:[\\nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}))*")
 _MOMENT = re.compile(r"([^\[;]+)(?:\[([^\];]+)\])?(;fold=1)?")
 
+_CONTAINERS = (dict, list)
+
 MALFORMED = (TypeError, ValueError, KeyError, InvalidOperation, binascii.Error, OverflowError)
 """What a reader raises on JSON that `_tags` did not write."""
 
@@ -35,20 +37,16 @@ def untag(value: JsonValue) -> object:
     """
     if type(value) is dict:
         for key in value:
-            if key[:1] == "$":
+            if "$" <= key < "%":
                 return _tagged(value)
-        return {key: _below(item) for key, item in value.items()}
+        return {key: untag(item) if type(item) in _CONTAINERS else item for key, item in value.items()}
     return _items(value) if type(value) is list else value
-
-
-def _below(value: JsonValue) -> object:
-    return untag(value) if type(value) in (dict, list) else value
 
 
 def _items(values: JsonValue) -> list[object]:
     if type(values) is not list:
         raise TypeError("not an array")
-    return [_below(value) for value in values]
+    return [untag(value) if type(value) in _CONTAINERS else value for value in values]
 
 
 def _tagged(value: dict[str, JsonValue]) -> object:
@@ -107,7 +105,7 @@ def _timedelta(value: JsonValue) -> dt.timedelta:
 
 
 def _dict(value: JsonValue) -> dict[object, object]:
-    return {untag(key): _below(item) for key, item in cast("list[list[JsonValue]]", value)}
+    return {untag(key): untag(item) for key, item in cast("list[list[JsonValue]]", value)}
 
 
 def _object(value: JsonValue) -> object:
@@ -115,7 +113,7 @@ def _object(value: JsonValue) -> object:
     codec = codec_named(_string(name))
     if codec is None:
         raise UnknownTag(f"no codec {name!r} is registered in this process")
-    return codec.from_plain(_below(plain))
+    return codec.from_plain(untag(plain))
 
 
 _READERS: dict[str, Callable[[JsonValue], object]] = {

@@ -19,7 +19,7 @@ _WHOLE = "token|session|auth|pwd|cvv|cvc"
 
 _HEADER = "authorization|proxy authorization|cookie|set cookie|x api key|x auth token|api key"
 _NAME_CHARACTERS_MAX = 200
-_BEHIND = r"[ :\"'\\]*"
+_BEHIND = r"[ :\"'\\]{0,4}"
 
 
 def _spaced(words: str) -> str:

@@ -7,15 +7,19 @@ import binascii
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
-from tachograph.core.redaction._keys import IN_TEXT
 from tachograph.core.redaction._tokens import TOKEN, Kind
 
-_END = r"(?![\w\-/:]|[.,]\d)"
+_END = r"(?![\w\-/:]|\.\d)"
 """Behind a phone number: not in the middle of a longer number, date, time or name."""
 
 _NO_DATE = r"(?!\d{4}-\d\d-\d\d(?!\d))"
 """Before a number: it does not start with a date."""
+
+
+Sign = Literal["address", "plus", "key block", "number", "name", "token"]
+"""What a quick look tells of a text; a shape is looked for only where its sign was seen."""
 
 
 def _always(_found: str) -> bool:
@@ -27,8 +31,8 @@ class Shape:
     """A shape; what its last matching group holds (or all of it) is replaced."""
 
     kind: Kind
-    gate: tuple[str, ...]
-    """The pattern cannot match a text that holds none of these."""
+    sign: Sign
+    """No text without this sign holds the shape."""
     pattern: re.Pattern[str]
     confirms: Callable[[str], bool] = _always
     """Whether what was found is what it looks like."""
@@ -59,10 +63,12 @@ _SCHEME = re.compile(r"(?i)(?<![A-Za-z0-9])(?:bearer|basic) {1,2}([A-Za-z0-9._~+
 _EMAIL = re.compile(r"(?<![\w.+%'\-])[\w.+%'\-]{1,64}?(?:@|%40)(?:[\w\-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w])")
 _PHONE_INTERNATIONAL = re.compile(r"(?<![\w+])\+[1-9](?:[ .\-/]?\(?\d\)?){7,14}" + _END)
 _PHONE_AMERICAN = re.compile(
-    r"(?<![\w.\-/+:,$€£#])(?:1[ \-.])?(?:\(\d{3}\)[ \-.]?|\d{3}[\-.]|[2-9]\d{2} )\d{3}[ \-.]\d{4}" + _END
+    r"(?<![\w.\-/+$€£#])(?:1[ \-.])?(?:\(\d{3}\)[ \-.]?|\d{3}[\-.]|[2-9]\d{2} )\d{3}[ \-.]\d{4}" + _END
 )
-_PHONE_EUROPEAN = re.compile(r"(?<![\w.\-/:+,$€£#])\(?" + _NO_DATE + r"0\d{1,4}\)?(?:[ /\-.]\d{2,8}){1,6}" + _END)
-CARD_CANDIDATE = re.compile(r"(?<![\w.\-+])" + _NO_DATE + r"\d(?:[ \-]?\d){12,30}(?![\w\-]|[.,]\d)")
+_PHONE_EUROPEAN = re.compile(r"(?<![\w.\-/+$€£#])\(?" + _NO_DATE + r"0\d{1,4}\)?(?:[ /\-.]\d{2,8}){1,6}" + _END)
+CARD_CANDIDATE = re.compile(
+    r"(?<![\w.+])" + _NO_DATE + r"(?=(?:[ \-]?\d){13})\d{3,19}(?:[ \-]\d{3,19}){0,7}(?!\w|\.\d)"
+)
 
 
 def _looks_secret(found: str) -> bool:
@@ -90,23 +96,13 @@ def _is_european(found: str) -> bool:
 
 
 SHAPES: tuple[Shape, ...] = (
-    Shape("secret", ("-----BEGIN",), _PEM),
-    Shape("secret", ("://",), _URL_PASSWORD, lambda found: TOKEN.fullmatch(found) is None),
-    Shape("secret", ("-", "_", ".", "KIA", "SIA", "AIza"), _PROVIDER_KEY),
-    Shape("secret", (" ",), _SCHEME, _looks_secret),
-    Shape("email", ("@", "%40"), _EMAIL),
-    Shape("phone", ("+",), _PHONE_INTERNATIONAL, _is_international),
-    Shape("phone", ("-", " ", "."), _PHONE_AMERICAN),
-    Shape("phone", ("0",), _PHONE_EUROPEAN, _is_european),
+    Shape("secret", "key block", _PEM),
+    Shape("secret", "address", _URL_PASSWORD, lambda found: TOKEN.fullmatch(found) is None),
+    Shape("secret", "token", _PROVIDER_KEY),
+    Shape("secret", "token", _SCHEME, _looks_secret),
+    Shape("email", "address", _EMAIL),
+    Shape("phone", "plus", _PHONE_INTERNATIONAL, _is_international),
+    Shape("phone", "number", _PHONE_AMERICAN),
+    Shape("phone", "number", _PHONE_EUROPEAN, _is_european),
 )
-"""In the order in which they are looked for; names with values come first, card numbers stand apart."""
-
-ASSIGNMENT = re.compile(
-    rf"(?ai)(?!secret:[0-9a-f]{{12}}\])(?P<name>{IN_TEXT})(?P<close>\\*[\"'])? {{0,4}}(?P<sign>[:=])(?:\s{{0,4}})"
-    r"(?:(?P<quote>\\*[\"'])(?P<quoted>(?:(?!(?P=quote)).){1,8192})(?P=quote)|(?P<bare>[^\s,;&\"'<>\[\]{}()\\]+))",
-    re.DOTALL,
-)
-"""A name and its value in running text: `password=…`, `"api_key": "…"`, `Token: …`, at any depth of escaping."""
-
-HEADER_LINE = re.compile(r"(?i)(?<![\w])((?:proxy-)?authorization|(?:set-)?cookie):[ \t]*([^\r\n\"'\\]+)")
-"""A header as it travels: everything up to the end of the line is its value."""
+"""In the order in which they are looked for."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from tachograph.core.redaction._keys import names_backwards
-from tachograph.core.redaction._patterns import PREFIXES
+from tachograph.core.redaction._patterns import PREFIXES, Sign
 
 
 def _folding() -> bytes:
@@ -40,8 +40,8 @@ _TOKEN = re.compile(rf"(?i:bearer|basic) |{PREFIXES}".encode())
 _EMAIL = re.compile(rb"@[\w\-\x80-\xff]+\.")
 _URL_PASSWORD = re.compile(rb"://[^/@\"\\\s]{0,512}@")
 _PLUS = re.compile(rb"\+[1-9](?:[ .\-/]?\(?\d\)?){7}")
-_NAMED = re.compile(rb":[:\"'\\ ]*+" + names_backwards())
-_LISTED = re.compile(rb",\"[:\"'\\ ]*+" + names_backwards())
+_NAMED = re.compile(rb":[:\"'\\ ]{0,64}+" + names_backwards())
+_LISTED = re.compile(rb",\"[:\"'\\ ]{0,64}+" + names_backwards())
 _NUMBERS = re.compile(
     rb"0(?<!00)(?!000-00-00(?!0))(?=(?:[ /.)-]{0,2}0){8})(?:"
     rb"(?:[ -]?0){12}"  # a card
@@ -51,18 +51,49 @@ _NUMBERS = re.compile(
 
 
 def is_suspicious(data: bytes) -> bool:
-    """Whether bytes (JSON or text in UTF-8) may hold something to redact; never False for what redaction replaces."""
-    if b"@" in data and (_EMAIL.search(data) is not None or _URL_PASSWORD.search(data) is not None):
-        return True
-    if b"+" in data and _PLUS.search(data) is not None:
-        return True
-    if b"%40" in data or b"-----BEGIN" in data or _is_veiled(data):
+    """Whether JSON in UTF-8 may hold something to redact; never False for what redaction replaces."""
+    if _has_address(data) or _has_plus(data) or _has_key_block(data) or _is_veiled(data):
         return True
     folded = data.translate(_FOLDED)
     if _NUMBERS.search(folded) is not None:
         return True
     backwards = folded[::-1]
     return _NAMED.search(backwards) is not None or _LISTED.search(backwards) is not None or _has_token(data)
+
+
+def signs_in(text: str) -> frozenset[Sign]:
+    """What running text may hold; never without the sign of a shape that is in it."""
+    data = text.encode("utf-8", "surrogatepass")
+    folded = data.translate(_FOLDED)
+    found: tuple[tuple[Sign, bool], ...] = (
+        ("address", _has_address(data)),
+        ("plus", _has_plus(data)),
+        ("key block", _has_key_block(data)),
+        ("number", _NUMBERS.search(folded) is not None),
+        ("name", _NAMED.search(folded[::-1]) is not None),
+        ("token", _has_token(data)),
+    )
+    return frozenset(sign for sign, is_there in found if is_there)
+
+
+def ends_of_names(text: str) -> list[int]:
+    """Where in a text the `:` or `=` behind a secret's name ends, in order."""
+    backwards = text.encode("ascii", "replace").translate(_FOLDED)[::-1]
+    return [len(text) - match.start() for match in _NAMED.finditer(backwards)][::-1]
+
+
+def _has_address(data: bytes) -> bool:
+    if b"@" in data and (_EMAIL.search(data) is not None or _URL_PASSWORD.search(data) is not None):
+        return True
+    return b"%40" in data
+
+
+def _has_plus(data: bytes) -> bool:
+    return b"+" in data and _PLUS.search(data) is not None
+
+
+def _has_key_block(data: bytes) -> bool:
+    return b"-----BEGIN" in data
 
 
 def _is_veiled(data: bytes) -> bool:

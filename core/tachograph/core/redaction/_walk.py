@@ -10,10 +10,10 @@ from typing import cast
 from tachograph.core.canonical import JsonValue, tagged_text
 from tachograph.core.redaction._card import is_card
 from tachograph.core.redaction._keys import is_secret_header, is_secret_key
-from tachograph.core.redaction._text import redact_running
+from tachograph.core.redaction._text import SHORT, redact_running
 from tachograph.core.redaction._tokens import TOKEN, Minter
 
-_NESTING_MAX = 8
+_NESTING_MAX = 6
 """JSON within strings within JSON …: deeper levels are redacted as running text."""
 
 _SCHEMA_TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
@@ -51,6 +51,8 @@ class Walk:
 
     def text(self, text: str) -> str:
         """A redacted text; JSON in it is redacted as JSON."""
+        if len(text) < SHORT and text.isidentifier():
+            return text
         if text.lstrip()[:1] in ("{", "[") and self._nesting < _NESTING_MAX:
             inner = self._json(text)
             if inner is not None:
