@@ -144,7 +144,7 @@ EXAMPLES: tuple[Event, ...] = (
     schemas.EvidenceFrozen(META, "claim 12", "person:ada"),
     schemas.BodyErased(META, b"\x08" * 32, "request 3", "person:ada"),
     schemas.RunImported(META, "airline", Fidelity.CONTROL_FLOW, ("clock", "order of calls"), INLINE),
-    schemas.TimerFired(META, 3, 2),
+    schemas.TimerFired(META, 3, 250_000, 2),
 )
 """One event of each type, every part of it filled at least once."""
 

@@ -224,16 +224,18 @@ class RunImported:
 
 @dataclass(frozen=True, slots=True)
 class TimerFired:
-    """A timer that control logic had set on its event loop fired; in the unit's own stream.
+    """A timer that control logic had set on its event loop fired.
 
     Nothing else tells a replay when a pause or a time-out of control logic was over.
     """
 
     meta: EventMeta
     number: int
-    """Which of the timers of its unit it is, in the order in which they were set, from 1."""
+    """Which of the timers of its stream it is, in the order in which they were set, from 1."""
+    delay_us: int
+    """For how long it was set, microseconds."""
     gap: int
-    """Loop turns since the unit's previous delivery that had waited, or timer; as in CallFinished."""
+    """Loop turns since the unit's previous timer or delivery that had waited, as in CallFinished."""
 
 
 Event = (
