@@ -84,6 +84,7 @@ STAYS = [
     "input_tokens: 120, max_tokens=4096, token_count: 7",
     "order 123-456, invoice 2024-0012345, ticket 20240115103000",
     "2024-01-15 10:30:00.123456+00:00 and 2024-01-15T10:30:00+10:00",
+    "Waterford, CT 06385-3823",
     "15.01.2024, 01/15/2024 and 2024/01/15",
     "costs $1,234.56 or 1.234,56 EUR, 1000000 units at 0.123456789",
     "550e8400-e29b-41d4-a716-446655440000",
@@ -316,6 +317,16 @@ def test_escapes_in_json_in_strings_hide_nothing() -> None:
         assert "bob" not in written
         assert "sesame" not in written
         assert "14155550123" not in written
+
+
+def test_the_deepest_payload_is_redacted() -> None:
+    """64 levels, each of the kind that takes most room."""
+    value: object = "bob@example.com"
+    for level in range(64):
+        value = {level: value} if level % 2 else (value,)
+    written, hit = redacted(value)
+    assert hit
+    assert "bob" not in written
 
 
 def test_no_redaction_and_unknown_versions() -> None:

@@ -7,7 +7,7 @@ from typing import cast
 import orjson
 
 from tachograph.core.canonical._json import JsonValue
-from tachograph.core.canonical._untag import MALFORMED, UnknownTag, untag
+from tachograph.core.canonical._untag import MALFORMED, CodecFailed, UnknownTag, untag
 from tachograph.core.errors import UnreadableBody
 
 
@@ -27,7 +27,9 @@ def decode_body(data: bytes) -> object:
 def _untagged(value: JsonValue) -> object:
     try:
         return untag(value)
-    except UnknownTag as error:
+    except (UnknownTag, CodecFailed) as error:
         raise UnreadableBody(str(error)) from error
+    except RecursionError as error:
+        raise UnreadableBody("it is nested too deeply") from error
     except MALFORMED as error:
         raise UnreadableBody(f"a typed value in it is malformed ({type(error).__name__}: {error})") from error

@@ -22,7 +22,10 @@ def display(data: bytes) -> JsonValue:
         ValueError: the bytes are not JSON.
     """
     value = cast("JsonValue", orjson.loads(data))
-    return value if b'"$' not in data else _shown(value)
+    try:
+        return value if b'"$' not in data else _shown(value)
+    except RecursionError:
+        return value
 
 
 def _shown(value: JsonValue) -> JsonValue:

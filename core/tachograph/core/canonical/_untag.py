@@ -28,10 +28,15 @@ class UnknownTag(ValueError):
     """A tag or codec that this release or process does not know."""
 
 
+class CodecFailed(ValueError):
+    """A registered codec could not read what it once wrote."""
+
+
 def untag(value: JsonValue) -> object:
     """The Python value that was written as this JSON.
 
     Raises:
+        CodecFailed: a codec raised.
         UnknownTag: it holds a tag or names a codec that is not known here.
         ValueError, TypeError, KeyError, InvalidOperation, OverflowError: a tag's content is malformed.
     """
@@ -113,7 +118,11 @@ def _object(value: JsonValue) -> object:
     codec = codec_named(_string(name))
     if codec is None:
         raise UnknownTag(f"no codec {name!r} is registered in this process")
-    return codec.from_plain(untag(plain))
+    restored = untag(plain)
+    try:
+        return codec.from_plain(restored)
+    except Exception as error:
+        raise CodecFailed(f"the codec {name!r} failed with {type(error).__name__}: {error}") from error
 
 
 _READERS: dict[str, Callable[[JsonValue], object]] = {
