@@ -227,6 +227,7 @@ def test_a_log_directory_that_is_not_there_is_a_clear_error(tmp_path: Path) -> N
 
 
 def _hold_until_told(told: multiprocessing.connection.Connection) -> None:
+    told.send("here")
     told.recv()
 
 
@@ -239,6 +240,7 @@ def test_a_forked_child_does_not_keep_its_parents_spool_open(log: LocalLog) -> N
     child = context.Process(target=_hold_until_told, args=(theirs,))
     child.start()
     try:
+        assert ours.recv() == "here"
         assert log.spools()[0].state is SpoolState.OPEN
         writer.abandon()
         assert log.spools()[0].state is SpoolState.ABANDONED

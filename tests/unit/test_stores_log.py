@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -166,14 +167,42 @@ def test_a_closed_segment_that_was_cut_off_is_not_passed_off_as_whole(log: Local
         _payloads(log, "run-1")
 
 
-def test_a_damaged_header_is_named(log: LocalLog) -> None:
-    """With its file."""
+@pytest.mark.parametrize("position", [0, 9, 20, 60])
+def test_a_damaged_header_does_not_hide_the_events_behind_it(log: LocalLog, position: int) -> None:
+    """Verification tells of it; the events vouch for themselves."""
+    payloads = small_fleet()
     with SpoolWriter(log.path) as writer:
-        writer.append(small_fleet())
+        writer.append(payloads)
     path = writer.path / "00000001.seg"
-    path.write_bytes(b"?" + path.read_bytes()[1:])
-    with pytest.raises(CorruptFrame, match="header"):
-        log.run_ids()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:position] + b"?" + whole[position + 1 :])
+    assert _payloads(log, "run-1") == payloads
+
+
+def test_segments_in_each_others_place_are_not_read_as_if_they_were_not(log: LocalLog) -> None:
+    """Their events would come in the wrong order."""
+    with SpoolWriter(log.path, segment_bytes_max=1500) as writer:
+        for payload in small_fleet():
+            writer.append([payload])
+    one, two = (writer.path / f"0000000{number}.seg" for number in (1, 2))
+    first, second = one.read_bytes(), two.read_bytes()
+    one.write_bytes(second)
+    two.write_bytes(first)
+    with pytest.raises(CorruptFrame):
+        _payloads(log, "run-1")
+
+
+def test_many_runs_that_take_turns_are_read_with_few_calls(log: LocalLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one per event."""
+    runs = [small_fleet(f"run-{number}", calls=20) for number in range(20)]
+    with SpoolWriter(log.path) as writer:
+        writer.append(_interleaved(*runs))
+    log.run_ids()
+    reads: list[int] = []
+    pread = os.pread
+    monkeypatch.setattr(os, "pread", lambda *arguments: (reads.append(1), pread(*arguments))[1])
+    assert _payloads(log, "run-7") == runs[7]
+    assert len(reads) < 20
 
 
 def test_frames_that_are_no_events_belong_to_no_run(log: LocalLog) -> None:

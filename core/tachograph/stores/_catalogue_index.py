@@ -24,21 +24,29 @@ class CatalogueIndex:
     def __init__(self, log_directory: Path, database: Database) -> None:
         self._log_directory = log_directory
         self._database = database
+        self._known_settled: frozenset[str] = frozenset()
 
     def refresh(self) -> None:
         """Bring spools, segments, ranges, transitions and the list of runs up to date.
 
         Raises:
             StoreUnavailable: log or catalogue cannot be read.
-            CorruptFrame: a segment's header is damaged.
+            UnsupportedSchema: a newer release wrote a segment.
         """
-        settled = {str(name) for (name,) in self._database.rows("SELECT spool FROM spools WHERE settled")}
-        for spool in list_spools(self._log_directory, skip=settled):
+        for spool in list_spools(self._log_directory, skip=self._settled()):
             for number in spool.numbers:
                 if self._grew(spool, number):
                     self._take_in(spool, number)
             if spool.state is not SpoolState.OPEN:
                 self._settle(spool)
+
+    def _settled(self) -> frozenset[str]:
+        """The spools that are read to their end; asked for anew only when their number changed."""
+        ((count,),) = self._database.rows("SELECT count(*) FROM spools WHERE settled")
+        if count != len(self._known_settled):
+            rows = self._database.rows("SELECT spool FROM spools WHERE settled")
+            self._known_settled = frozenset(str(name) for (name,) in rows)
+        return self._known_settled
 
     def _mark(self, spool: Spool, number: int) -> Mark | None:
         query = "SELECT position, crc, sealed FROM segments WHERE spool = ? AND number = ?"

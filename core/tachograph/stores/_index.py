@@ -12,7 +12,7 @@ from tachograph.stores._address import Address, Unaddressed, address_of
 from tachograph.stores._forks import close_in_children
 from tachograph.stores._frame import HEADER_BYTES
 from tachograph.stores._scan import Ending, FrameScan
-from tachograph.stores._segments import Spool, SpoolState, list_spools, read_header, read_segment, segment_size
+from tachograph.stores._segments import Spool, SpoolState, list_spools, read_opening, read_segment, segment_size
 from tachograph.stores._spool import segment_name
 
 
@@ -83,14 +83,15 @@ def read_tail(spool: Spool, number: int, mark: Mark | None, kinds: frozenset[byt
         kinds: payload prefixes of the events to hand over.
 
     Raises:
-        CorruptFrame: the segment's header is damaged.
+        UnsupportedSchema: a newer release wrote the segment.
     """
     path = spool.path / segment_name(number)
+    trusted = True
     if mark is None:
-        header = read_header(path, spool.name, number)
-        if header is None:
+        opening = read_opening(path, spool.name, number)
+        if opening is None:
             return None
-        mark = Mark(HEADER_BYTES, header.crc, sealed=False)
+        mark, trusted = Mark(HEADER_BYTES, opening.crc, sealed=False), opening.trusted
     size = segment_size(path)
     if mark.sealed or size <= mark.position:
         return None
@@ -98,7 +99,7 @@ def read_tail(spool: Spool, number: int, mark: Mark | None, kinds: frozenset[byt
     grouping = _Grouping(spool.name, number, kinds)
     tail = grouping.group(scan)
     closed = spool.state is SpoolState.CLOSED or number != spool.numbers[-1]
-    if scan.ending is Ending.DAMAGED or (closed and scan.ending is not Ending.SEALED):
+    if not trusted or scan.ending is Ending.DAMAGED or (closed and scan.ending is not Ending.SEALED):
         grouping.spoil(scan.position, size)
     return tail if tail.mark != mark else None
 

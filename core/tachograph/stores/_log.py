@@ -15,8 +15,9 @@ from tachograph.stores._address import address_of
 from tachograph.stores._frame import HEADER_BYTES
 from tachograph.stores._index import Range, RunIndex, ScanningIndex
 from tachograph.stores._scan import Ending, FrameScan
-from tachograph.stores._segments import Spool, SpoolState, list_spools, read_header, read_segment, segment_size
+from tachograph.stores._segments import Spool, SpoolState, list_spools, read_opening, read_segment, segment_size
 from tachograph.stores._spool import segment_name
+from tachograph.stores._window import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +76,20 @@ class LocalLog:
         return [tail for spool in self.spools() if (tail := self._torn_tail(spool)) is not None]
 
     def _read(self, ranges: Sequence[Range]) -> Iterator[Stored]:
-        for found in ranges:
-            name = f"{found.spool}/{segment_name(found.number)}"
-            data = read_segment(self.path / name, found.start, found.end - found.start)
-            scan = FrameScan(data, found.start, found.crc)
-            for offset, payload in scan:
-                yield Stored(payload, name, offset)
-            if scan.position != found.end:
-                raise CorruptFrame(str(self.path / name), scan.position, scan.reason or "bytes are missing")
+        for place, group in itertools.groupby(ranges, key=lambda found: (found.spool, found.number)):
+            yield from self._read_segment(f"{place[0]}/{segment_name(place[1])}", list(group))
+
+    def _read_segment(self, name: str, ranges: Sequence[Range]) -> Iterator[Stored]:
+        path = self.path / name
+        with Window(path, ranges[-1].end) as window:
+            for found in ranges:
+                scan = FrameScan(window.read(found.start, found.end), found.start, found.crc)
+                for offset, payload in scan:
+                    yield Stored(payload, name, offset)
+                if scan.position != found.end:
+                    raise CorruptFrame(
+                        str(path), scan.position, scan.reason or "the segment does not go on as it should"
+                    )
 
     def _torn_tail(self, spool: Spool) -> TornTail | None:
         if spool.state is not SpoolState.ABANDONED or not spool.numbers:
@@ -90,10 +97,10 @@ class LocalLog:
         number = spool.numbers[-1]
         name = f"{spool.name}/{segment_name(number)}"
         data = read_segment(self.path / name, 0, segment_size(self.path / name))
-        header = read_header(self.path / name, spool.name, number)
-        if header is None:
+        opening = read_opening(self.path / name, spool.name, number)
+        if opening is None:
             return TornTail(name, 0, len(data), "the segment's header is unfinished")
-        scan = FrameScan(data, 0, header.crc, HEADER_BYTES)
+        scan = FrameScan(data, 0, opening.crc, HEADER_BYTES)
         for _ in scan:
             pass
         if scan.ending is not Ending.TORN:

@@ -7,10 +7,11 @@ from collections.abc import Container
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
-from tachograph.core.errors import CorruptFrame, StoreUnavailable, UnsupportedSchema
+from tachograph.core.errors import StoreUnavailable, UnsupportedSchema
 from tachograph.stores._files import is_locked, read_at, reason_of
-from tachograph.stores._frame import FORMAT_VERSION, HEADER_BYTES, SegmentHeader, spool_digest, unpack_header
+from tachograph.stores._frame import FORMAT_VERSION, HEADER_BYTES, spool_digest, stored_header_crc, unpack_header
 from tachograph.stores._spool import LOCK_NAME
 
 
@@ -81,11 +82,21 @@ def read_closing(spool: Path) -> Closing | None:
         return None
 
 
-def read_header(path: Path, spool: str, number: int) -> SegmentHeader | None:
-    """The header of a segment; None where its writer died before the header was whole.
+class Opening(NamedTuple):
+    """How a segment begins."""
+
+    crc: int
+    """What the first frame's checksum starts from."""
+    trusted: bool
+    """Whether the segment is the one that its place says, as far as the header tells."""
+
+
+def read_opening(path: Path, spool: str, number: int) -> Opening | None:
+    """The opening of a segment; None where its writer died before the header was whole.
+
+    A damaged header does not hide the events behind it; one that belongs elsewhere makes them untrusted.
 
     Raises:
-        CorruptFrame: it is not the header of this segment.
         UnsupportedSchema: it was written by a newer release.
     """
     data = read_segment(path, 0, HEADER_BYTES)
@@ -93,12 +104,10 @@ def read_header(path: Path, spool: str, number: int) -> SegmentHeader | None:
         return None
     header = unpack_header(data)
     if header is None:
-        raise CorruptFrame(str(path), 0, "the segment's header is not what was written")
+        return Opening(stored_header_crc(data), trusted=True)
     if header.version > FORMAT_VERSION:
         raise UnsupportedSchema("segment", str(header.version))
-    if (header.spool, header.number) != (spool_digest(spool), number):
-        raise CorruptFrame(str(path), 0, f"its header says that it is another segment (number {header.number})")
-    return header
+    return Opening(header.crc, (header.spool, header.number) == (spool_digest(spool), number))
 
 
 def read_segment(path: Path, offset: int, size: int) -> bytes:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from tachograph.core.errors import UnknownRun
+from tachograph.core.errors import StoreUnavailable, UnknownRun
 from tachograph.core.ports import Progress
 from tachograph.stores._bodies import BodyCheck
 from tachograph.stores._chain import Chains
 from tachograph.stores._damaged import name_damaged
 from tachograph.stores._findings import Finding, FindingKind, VerifyReport
 from tachograph.stores._home import Home
+from tachograph.stores._index import Range, ScanningIndex
 from tachograph.stores._piece import SegmentPiece, Task
 from tachograph.stores._pieces import pieces_of
 from tachograph.stores._segments import Spool, SpoolState, read_segment, segment_size
 from tachograph.stores._spool import segment_name
 from tachograph.stores._verify_events import EventCheck
 from tachograph.stores._verify_segment import SegmentCheck
-from tachograph.stores._verify_spools import check_closing, check_numbers, check_presence
+from tachograph.stores._verify_spools import KnownSegments, check_closing, check_numbers, check_presence
 
 
 def _silent(done: int, total: int, what: str) -> None:
@@ -54,7 +55,7 @@ class _Verification:
         self._segments = self._total = 0
 
     def run(self) -> VerifyReport:
-        known = self._home.catalogue.known_segments() if self._wanted is None else {}
+        known = _known_segments(self._home) if self._wanted is None else {}
         spools = self._home.log.spools()
         tasks = {spool.name: [self._task(spool, number) for number in self._numbers(spool)] for spool in spools}
         self._total = sum(map(len, tasks.values()))
@@ -114,14 +115,30 @@ class _Verification:
         return check
 
 
+def _known_segments(home: Home) -> KnownSegments:
+    """What the catalogue has read; a catalogue that cannot be read is no reason not to verify."""
+    try:
+        return home.catalogue.known_segments()
+    except StoreUnavailable:
+        return {}
+
+
 def _segments_of(home: Home, run_ids: Sequence[str]) -> frozenset[tuple[str, int]]:
+    index = ScanningIndex(home.path / "log")
     found: set[tuple[str, int]] = set()
     for run_id in run_ids:
-        ranges = home.catalogue.ranges(run_id)
+        ranges = _ranges(home, index, run_id)
         if not ranges:
             raise UnknownRun(run_id, str(home.path))
         found.update((part.spool, part.number) for part in ranges)
     return frozenset(found)
+
+
+def _ranges(home: Home, index: ScanningIndex, run_id: str) -> Sequence[Range]:
+    try:
+        return home.catalogue.ranges(run_id)
+    except StoreUnavailable:
+        return index.ranges(run_id)
 
 
 def _order(finding: Finding) -> tuple[bool, str, int, FindingKind]:
