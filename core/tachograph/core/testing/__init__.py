@@ -2,5 +2,6 @@
 
 from tachograph.core.testing._sources import FixedClock, SeededSources
 from tachograph.core.testing._stores import MemoryEffects, MemoryLog, MemoryObjects
+from tachograph.core.testing._transport import MemoryTransport
 
-__all__ = ["FixedClock", "MemoryEffects", "MemoryLog", "MemoryObjects", "SeededSources"]
+__all__ = ["FixedClock", "MemoryEffects", "MemoryLog", "MemoryObjects", "MemoryTransport", "SeededSources"]
