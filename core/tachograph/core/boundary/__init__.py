@@ -6,7 +6,7 @@ recorder writes or a replayer reads; each call is a `Passage` through it. Reques
 
 from tachograph.core.boundary._agent import Agent
 from tachograph.core.boundary._context import current_agent, entered, left
-from tachograph.core.boundary._delivery import CANCELLED, CANCELLED_WAITED, WAITED, Counted, TurnCounter
+from tachograph.core.boundary._delivery import Counted
 from tachograph.core.boundary._door import Door
 from tachograph.core.boundary._failure import outcome_of_error, outcome_of_value, status_of_error
 from tachograph.core.boundary._opening import Opening, ending
@@ -14,6 +14,18 @@ from tachograph.core.boundary._run import Run
 from tachograph.core.boundary._sync import SyncAgent
 from tachograph.core.boundary._tape import Passage, Sources, Tape
 from tachograph.core.boundary._tool import ToolSpec, spec_of, tool
+from tachograph.core.boundary._turns import (
+    CANCELLED,
+    CANCELLED_WAITED,
+    WAITED,
+    LoopTurns,
+    Outside,
+    TurnCounter,
+    control_tape,
+    controlled,
+    controlled_async,
+    turns_of,
+)
 from tachograph.core.boundary._values import (
     IMMEDIATE,
     Chunk,
@@ -40,8 +52,10 @@ __all__ = [
     "Envelope",
     "Fact",
     "InputSnapshot",
+    "LoopTurns",
     "Opening",
     "Outcome",
+    "Outside",
     "Passage",
     "Receipted",
     "Request",
@@ -52,6 +66,9 @@ __all__ = [
     "Tape",
     "ToolSpec",
     "TurnCounter",
+    "control_tape",
+    "controlled",
+    "controlled_async",
     "current_agent",
     "ending",
     "entered",
@@ -61,4 +78,5 @@ __all__ = [
     "spec_of",
     "status_of_error",
     "tool",
+    "turns_of",
 ]

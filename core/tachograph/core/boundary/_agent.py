@@ -14,6 +14,7 @@ from tachograph.core.boundary._failure import outcome_of_error, outcome_of_value
 from tachograph.core.boundary._model import model_request
 from tachograph.core.boundary._opening import Opening
 from tachograph.core.boundary._tape import Passage
+from tachograph.core.boundary._turns import Outside
 from tachograph.core.boundary._values import Envelope, Outcome, Request
 from tachograph.schemas import (
     ApprovalRequest,
@@ -152,8 +153,9 @@ class Agent(Door):
         if not passage.live:
             return unwrap(await passage.serve_async())
         start = self._tape.turns.mark()
-        await passage.leave_async()
-        return (await self._execute(passage, request, function, args, kwargs, start)).value
+        with Outside():
+            await passage.leave_async()
+            return (await self._execute(passage, request, function, args, kwargs, start)).value
 
     async def _execute(
         self,

@@ -6,10 +6,11 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from typing import cast
 
-from tachograph.core.boundary._delivery import Counted, TurnCounter
+from tachograph.core.boundary._delivery import Counted
 from tachograph.core.boundary._door import unwrap
 from tachograph.core.boundary._failure import outcome_of_error
 from tachograph.core.boundary._tape import Passage
+from tachograph.core.boundary._turns import Outside, TurnCounter
 from tachograph.core.boundary._values import IMMEDIATE, Outcome, Request
 from tachograph.schemas import CallOutcome
 
@@ -25,11 +26,13 @@ async def live_chunks(
     opened: Counted[object] = Counted(_opened(function), turns)
     step: Counted[object] | None = opened
     try:
-        pieces = aiter(cast("AsyncIterable[object]", await opened))
+        with Outside():
+            pieces = aiter(cast("AsyncIterable[object]", await opened))
         while True:
             step = Counted(anext(pieces), turns, start)
             try:
-                piece = await step
+                with Outside():
+                    piece = await step
             except StopAsyncIteration:
                 passage.finish(Outcome(CallOutcome.OK), turns.delivery(step.yields))
                 return

@@ -1,9 +1,9 @@
 """How a result reaches control logic: count the turns of the event loop that a call takes.
 
-A call during which the loop always had something to do keeps its place among the other tasks by its turns alone, and a
-replay lets as many turns pass. A call during which the loop ran dry was answered by the world; its place is the order of
-such deliveries, and the turns between two close ones. A call that was cancelled comes back because control logic said
-so; its place is the turns between the cancellation and its end.
+A call that nothing from outside came in for keeps its place among the other tasks by its turns alone, and a replay lets as
+many turns pass. A call that waited for the world has its place in the order of what the world brings, and in the turns
+between two such happenings where the loop did not run dry. A call that was cancelled comes back because control logic
+said so; its place is the turns between the cancellation and its end.
 """
 
 from __future__ import annotations
@@ -12,102 +12,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from contextvars import Context
 from typing import Generic, TypeVar
-from weakref import WeakKeyDictionary
 
-from tachograph.core.boundary._values import IMMEDIATE, Delivery
-from tachograph.schemas import GAP_MAX
+from tachograph.core.boundary._turns import CANCELLED, CANCELLED_WAITED, WAITED, TurnCounter
 
 Result = TypeVar("Result")
 
-WAITED = -1
-"""`yields` of a call during which the loop ran dry."""
-
-CANCELLED = -2
-"""`yields` of a call that ended at once when it was cancelled; n less: n turns after that."""
-
-CANCELLED_WAITED = -1_000_000
-"""`yields` of a call that was cancelled and waited for something before it ended."""
-
 _YIELDS_MAX = 900_000
 """More turns than this in one call count as waiting."""
-
-
-class LoopTurns:
-    """Counts the turns of one event loop, and knows when the loop last ran dry."""
-
-    __slots__ = ("__weakref__", "dry", "exact", "number")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.number = 0
-        self.dry = 0
-        """The latest turn that began with nothing to do."""
-        self.exact = self._attach(loop)
-        """False where the loop does not let its turns be counted."""
-
-    def _attach(self, loop: asyncio.AbstractEventLoop) -> bool:
-        # Every turn of asyncio's loops asks the selector once; no public interface tells of turns.
-        selector = getattr(loop, "_selector", None)
-        select = getattr(selector, "select", None)
-        if select is None:
-            return False
-        try:
-            selector.select = self._counting(select)  # type: ignore[union-attr]
-        except AttributeError:
-            return False
-        return True
-
-    def _counting(self, select: Callable[[float | None], object]) -> Callable[[float | None], object]:
-        def counted(timeout: float | None = None) -> object:
-            self.number += 1
-            if timeout is None or timeout > 0:
-                self.dry = self.number
-            return select(timeout)
-
-        return counted
-
-
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopTurns] = WeakKeyDictionary()
-
-
-def turns_of(loop: asyncio.AbstractEventLoop) -> LoopTurns:
-    """The counter of a loop's turns."""
-    known = _turns.get(loop)
-    if known is None:
-        known = _turns[loop] = LoopTurns(loop)
-    return known
-
-
-class TurnCounter:
-    """Places deliveries on the running event loop; one per loop and process of a run (its entry point's streams)."""
-
-    __slots__ = ("_last", "_loop")
-
-    def __init__(self) -> None:
-        self._loop: LoopTurns | None = None
-        self._last = -1
-        """Turn of the latest delivery that had waited."""
-
-    @property
-    def loop(self) -> LoopTurns:
-        """The counter of the running loop's turns."""
-        if self._loop is None:
-            self._loop = turns_of(asyncio.get_running_loop())
-        return self._loop
-
-    def mark(self) -> int:
-        """The number of this turn."""
-        return (self._loop or self.loop).number
-
-    def delivery(self, yields: int) -> Delivery:
-        """The delivery of a call that just came back with this count of yields."""
-        if yields == 0:
-            return IMMEDIATE
-        if yields not in (WAITED, CANCELLED_WAITED):
-            return Delivery(yields, 0)
-        loop = self._loop or self.loop
-        last, self._last = self._last, loop.number
-        close = loop.exact and last >= 0 and loop.dry <= last
-        return Delivery(yields, min(loop.number - last, GAP_MAX) if close else GAP_MAX)
 
 
 class _Watched:
@@ -142,16 +53,17 @@ class Counted(Generic[Result]):
 
     Args:
         inner: what is awaited.
-        turns: the counter of the loop; without it only bare yields are counted, and anything else is waiting.
+        turns: the counter of the loop; where that cannot count, bare yields are, and anything else is waiting.
         start: the turn to count from, where the call began before `inner`.
     """
 
-    __slots__ = ("_asked_at", "_cancelled", "_inner", "_loop", "_start", "_waited", "_yielded", "yields")
+    __slots__ = ("_asked_at", "_cancelled", "_inner", "_loop", "_start", "_turns", "_waited", "_yielded", "yields")
 
-    def __init__(self, inner: Awaitable[Result], turns: TurnCounter | None = None, start: int | None = None) -> None:
+    def __init__(self, inner: Awaitable[Result], turns: TurnCounter, start: int | None = None) -> None:
         self._inner = inner
-        loop = turns.loop if turns is not None else None
-        self._loop = loop if loop is not None and loop.exact else None
+        self._turns = turns
+        loop = turns.loop
+        self._loop = loop if loop.exact else None
         self._start = start if start is not None else self._now()
         self._asked_at: int | None = None
         self._cancelled = False
@@ -186,6 +98,10 @@ class Counted(Generic[Result]):
         finally:
             self.yields = self._count()
 
+    def _is_from_outside(self) -> bool:
+        """Whether something came from outside meanwhile, and its turn can be told from the unit's anchor."""
+        return self._loop is not None and self._loop.outside > self._start and self._turns.is_anchored
+
     def _now(self) -> int:
         return self._loop.number if self._loop is not None else 0
 
@@ -204,7 +120,8 @@ class Counted(Generic[Result]):
         if self._loop is None:
             turns, waited = self._yielded, self._waited
         else:
-            turns, waited = self._loop.number - self._start, self._loop.dry > self._start
+            turns = self._loop.number - self._start
+            waited = self._loop.dry > self._start or (turns > 0 and self._is_from_outside())
         if self._cancelled:
             return CANCELLED_WAITED if waited or turns > _YIELDS_MAX else CANCELLED - turns
         return WAITED if waited or turns > _YIELDS_MAX else turns

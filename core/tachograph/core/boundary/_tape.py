@@ -5,10 +5,12 @@ Control logic holds an `Agent`; the agent holds a `Tape`; which of the two tapes
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from tachograph.core.boundary._delivery import TurnCounter
 from tachograph.core.boundary._values import Chunk, Delivery, Envelope, Fact, Outcome, Request, RunContext
+
+if TYPE_CHECKING:
+    from tachograph.core.boundary._turns import TurnCounter
 
 
 class Passage(Protocol):
@@ -133,6 +135,14 @@ class Tape(Protocol):
 
     def context(self) -> RunContext:
         """What another process needs to join the run here."""
+        ...
+
+    def set_timer(self) -> int:
+        """Control logic sets a timer on its event loop: its number within the stream, from 1."""
+        ...
+
+    def timer_fired(self, number: int, delay_us: int, gap: int) -> None:
+        """A timer of control logic fires; what it sets off comes after this."""
         ...
 
     def told(self, logical_time_us: int) -> None:

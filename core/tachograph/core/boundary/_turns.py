@@ -1,0 +1,197 @@
+"""The turns of an event loop while a unit of control logic is recorded on it, and the timers that fire in them.
+
+asyncio has no public interface for either, so the counter stands before the loop's selector, which every turn asks once, and
+before `call_at`, through which every timer is set. Where a loop does not allow that, turns are not counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import Context, ContextVar
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from tachograph.core.boundary._context import current_agent
+from tachograph.core.boundary._values import IMMEDIATE, Delivery
+from tachograph.schemas import GAP_MAX
+
+if TYPE_CHECKING:
+    from tachograph.core.boundary._tape import Tape
+
+WAITED = -1
+"""`yields` of a call that waited for the world."""
+
+CANCELLED = -2
+"""`yields` of a call that ended at once when it was cancelled; n less: n turns after that."""
+
+CANCELLED_WAITED = -1_000_000
+"""`yields` of a call that was cancelled and waited for something before it ended."""
+
+_control: ContextVar[Tape | None] = ContextVar("tachograph_control", default=None)
+"""The unit's own tape where control logic runs; None in what it calls, and outside of any unit."""
+
+
+@contextmanager
+def controlled(tape: Tape) -> Iterator[None]:
+    """What runs within is control logic of this tape's unit."""
+    token = _control.set(tape)
+    try:
+        yield
+    finally:
+        try:
+            _control.reset(token)
+        except ValueError:  # closed in another context than it was opened in
+            _control.set(None)
+
+
+@contextmanager
+def controlled_async(tape: Tape) -> Iterator[None]:
+    """The same on an event loop, whose turns are counted from here on."""
+    tape.turns.start()
+    with controlled(tape):
+        yield
+
+
+def control_tape() -> Tape | None:
+    """The tape of the agent whose control logic runs here; None where none does."""
+    top = _control.get()
+    if top is None:
+        return None
+    agent = current_agent()
+    return agent._tape if agent is not None else top  # noqa: SLF001 the door and its tape are one thing
+
+
+class Outside:
+    """Within this, what runs is not control logic: a tool, a model client, a transport."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _control.set(None)
+
+    def __exit__(self, *exception: object) -> None:
+        _control.reset(self._token)
+
+
+class LoopTurns:
+    """Counts the turns of one event loop, and knows when the loop last ran dry."""
+
+    __slots__ = ("__weakref__", "_loop_time", "_set_timer", "dry", "exact", "number", "outside")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.number = 0
+        self.dry = 0
+        """The latest turn that began with nothing to do."""
+        self.outside = -1
+        """The latest turn in which something came from outside: input, or a timer that is not control logic's."""
+        self.exact = self._attach(loop)
+        """False where the loop does not let its turns be counted."""
+
+    def _attach(self, loop: asyncio.AbstractEventLoop) -> bool:
+        selector = getattr(loop, "_selector", None)
+        select = getattr(selector, "select", None)
+        if select is None:
+            return False
+        self._loop_time = loop.time
+        self._set_timer = loop.call_at
+        try:
+            loop.call_at = self._call_at  # type: ignore[method-assign]
+            selector.select = self._counting(select)  # type: ignore[union-attr]
+        except AttributeError:
+            return False
+        return True
+
+    def _counting(self, select: Callable[[float | None], object]) -> Callable[[float | None], object]:
+        def counted(timeout: float | None = None) -> object:
+            self.number += 1
+            if timeout is None or timeout > 0:
+                self.dry = self.number
+            found = select(timeout)
+            if found:
+                self.outside = self.number
+            return found
+
+        return counted
+
+    def _call_at(
+        self, when: float, callback: Callable[..., object], *args: object, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        tape = control_tape()
+        if tape is None:
+            return self._set_timer(when, self._from_outside, callback, args, context=context)
+        delay_us = round((when - self._loop_time()) * 1e6)
+        number = tape.set_timer()
+        return self._set_timer(when, self._fired, tape, number, delay_us, callback, args, context=context)
+
+    def _from_outside(self, callback: Callable[..., object], args: tuple[object, ...]) -> None:
+        self.outside = self.number
+        callback(*args)
+
+    def _fired(
+        self, tape: Tape, number: int, delay_us: int, callback: Callable[..., object], args: tuple[object, ...]
+    ) -> None:
+        tape.timer_fired(number, delay_us, tape.turns.gap())
+        callback(*args)
+
+
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopTurns] = WeakKeyDictionary()
+
+
+def turns_of(loop: asyncio.AbstractEventLoop) -> LoopTurns:
+    """The counter of a loop's turns."""
+    known = _turns.get(loop)
+    if known is None:
+        known = _turns[loop] = LoopTurns(loop)
+    return known
+
+
+class TurnCounter:
+    """Places what happens on the running event loop; one per loop and unit: what one entry point invocation shares.
+
+    Its anchor is the unit's start, and later its latest timer or delivery that had waited: where the loop has not run
+    dry since, the turns between say exactly when the next one came.
+    """
+
+    __slots__ = ("_anchor", "_loop")
+
+    def __init__(self) -> None:
+        self._loop: LoopTurns | None = None
+        self._anchor = -1
+
+    @property
+    def loop(self) -> LoopTurns:
+        """The counter of the running loop's turns."""
+        if self._loop is None:
+            self._loop = turns_of(asyncio.get_running_loop())
+        return self._loop
+
+    def start(self) -> None:
+        """The unit starts in this turn."""
+        self._anchor = self.loop.number
+
+    def mark(self) -> int:
+        """The number of this turn."""
+        return (self._loop or self.loop).number
+
+    def delivery(self, yields: int) -> Delivery:
+        """The delivery of a call that just came back with this count of turns."""
+        if yields == 0:
+            return IMMEDIATE
+        if yields in (WAITED, CANCELLED_WAITED):
+            return Delivery(yields, self.gap())
+        return Delivery(yields, 0)
+
+    def gap(self) -> int:
+        """Turns since the anchor, GAP_MAX where the loop ran dry between; this turn is the new anchor."""
+        loop = self._loop or self.loop
+        anchor, self._anchor = self._anchor, loop.number
+        close = loop.exact and 0 <= anchor and loop.dry <= anchor
+        return min(loop.number - anchor, GAP_MAX) if close else GAP_MAX
+
+    @property
+    def is_anchored(self) -> bool:
+        """Whether the loop has not run dry since the anchor."""
+        loop = self._loop or self.loop
+        return loop.exact and 0 <= self._anchor and loop.dry <= self._anchor
