@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tachograph.core.causality import EventId
-from tachograph.core.replay._align import Edit, Identity, first_edit
+from tachograph.core.replay._align import Edit, first_edit, identity
 from tachograph.core.replay._candidates import nearest
 from tachograph.core.replay._fields import field_changes
 from tachograph.core.replay._sentence import read_sentence, sentence
@@ -49,14 +49,9 @@ def classify(place: Place, replayed: Sequence[Step], *, complete: bool) -> Diver
         complete: it has ended or cannot go on; else it may yet do the rest of the recording.
     """
     window = _window(place, complete=complete)
-    edit = first_edit([identity(step) for step in window], [identity(step) for step in replayed], complete=complete)
+    edit = first_edit(window, replayed, complete=complete)
     found = _divergence(place, _kind(place, replayed, edit), replayed)
     return replace(found, sentence=sentence(found))
-
-
-def identity(step: Step) -> Identity:
-    """What is compared of a step."""
-    return step.kind, step.name, step.key
 
 
 def blame(divergence: Divergence, reads: Sequence[UnrecordedInput]) -> Divergence:

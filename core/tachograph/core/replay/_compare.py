@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tachograph.core.replay._classify import LOOK_AHEAD_MAX, Place, classify, event_id_of, identity
+from tachograph.core.replay._align import identity
+from tachograph.core.replay._classify import LOOK_AHEAD_MAX, Place, classify, event_id_of
 from tachograph.core.replay._fields import field_changes
 from tachograph.core.replay._results import INPUTS, answer_kind, version_kind
 from tachograph.core.replay._sentence import sentence
