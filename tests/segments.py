@@ -25,7 +25,8 @@ class Frame:
 
 def frames_of(data: bytes) -> list[Frame]:
     """The frames of a segment that is whole, its seal among them."""
-    frames, at = [], HEADER_BYTES
+    frames: list[Frame] = []
+    at = HEADER_BYTES
     while at < len(data):
         length, _ = _HEAD.unpack_from(data, at)
         frames.append(Frame(at, data[at + _HEAD.size : at + _HEAD.size + length]))

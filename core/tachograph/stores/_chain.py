@@ -56,7 +56,7 @@ class StreamChain:
     """Whether the stream's end was recorded."""
     alive: bool = False
     """Whether its process still records."""
-    ahead: dict[int, _Ahead] = field(default_factory=dict)
+    ahead: dict[int, _Ahead] = field(default_factory=dict[int, _Ahead])
     """The events behind the first that is missing, by seq."""
 
     def hash_of(self, seq: int) -> bytes | None:

@@ -32,7 +32,7 @@ class DamagedFrame(NamedTuple):
 def name_damaged(frames: Sequence[DamagedFrame], chains: Chains) -> list[Finding]:
     """One finding for each damaged frame, with its event as far as it can be told."""
     candidates = dict.fromkeys(chains.missing()) if frames else {}
-    findings = []
+    findings: list[Finding] = []
     for frame in frames:
         name = _name(frame.head, list(candidates)[:_COMPARED_MAX])
         if name is not None:

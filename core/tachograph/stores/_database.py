@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -90,7 +90,7 @@ class Database:
             self._open().executemany(statement, rows)
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Generator[None]:
         """All changes inside become visible together or not at all; one process at a time."""
         with self._translated():
             connection = self._open()
@@ -121,7 +121,7 @@ class Database:
                 self._connection = None
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translated(self) -> Generator[None]:
         with self._lock:
             try:
                 yield

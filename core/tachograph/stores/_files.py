@@ -22,7 +22,7 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
 
 def read_at(descriptor: int, offset: int, size: int) -> bytes:
     """`size` bytes from `offset`, fewer where the file ends."""
-    parts = []
+    parts: list[bytes] = []
     while size:
         part = os.pread(descriptor, size, offset)
         if not part:

@@ -64,9 +64,9 @@ class Tail:
 
     mark: Mark
     """The new one."""
-    placed: list[Placed] = field(default_factory=list)
+    placed: list[Placed] = field(default_factory=list[Placed])
     """In the order of the segment."""
-    events: list[tuple[Address, bytes]] = field(default_factory=list)
+    events: list[tuple[Address, bytes]] = field(default_factory=list[tuple[Address, bytes]])
     """The events that were asked for."""
 
 

@@ -29,7 +29,7 @@ def came_back(effect_ids: Iterable[str], events: Iterable[Stored]) -> list[CameB
         events: of their run.
     """
     wanted = {EventId.parse(effect_id): effect_id for effect_id in effect_ids}
-    found = []
+    found: list[CameBack] = []
     for event in _finished(events):
         meta = event.meta
         effect_id = wanted.get(EventId(meta.run_id, meta.agent_id, meta.incarnation, event.call_id))

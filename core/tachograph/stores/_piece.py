@@ -79,15 +79,15 @@ class SegmentPiece:
     """What a whole segment adds to the verification."""
 
     path: str
-    streams: dict[StreamKey, StreamPiece] = field(default_factory=dict)
+    streams: dict[StreamKey, StreamPiece] = field(default_factory=dict[StreamKey, StreamPiece])
     events: int = 0
     inline: int = 0
     """Inline bodies, all with their digests."""
-    causes: list[tuple[Cause, EventId, Place]] = field(default_factory=list)
+    causes: list[tuple[Cause, EventId, Place]] = field(default_factory=list[tuple[Cause, EventId, Place]])
     """Causes that are not in this segment."""
-    references: dict[bytes, Reference] = field(default_factory=dict)
+    references: dict[bytes, Reference] = field(default_factory=dict[bytes, Reference])
     """Objects that its events name."""
-    erased: list[bytes] = field(default_factory=list)
+    erased: list[bytes] = field(default_factory=list[bytes])
     seal: bytes | None = None
     previous_seal: bytes = b""
 

@@ -63,12 +63,12 @@ def rebuild(home: Home, *, check: bool) -> RebuildReport:
 
 
 def _both(home: Home) -> tuple[_Tables | None, _Tables]:
-    for _ in range(_ATTEMPTS_MAX):
-        present = _present(home.catalogue)
-        made = _made(home)
-        if present is None or present["segments"] == made["segments"]:
-            break
-    return present, made
+    attempt = 1
+    while True:
+        present, made = _present(home.catalogue), _made(home)
+        if present is None or present["segments"] == made["segments"] or attempt == _ATTEMPTS_MAX:
+            return present, made
+        attempt += 1
 
 
 def _present(catalogue: SqliteCatalogue) -> _Tables | None:

@@ -55,7 +55,7 @@ class _Verification:
         self._segments = self._total = 0
 
     def run(self) -> VerifyReport:
-        known = _known_segments(self._home) if self._wanted is None else {}
+        known = _known_segments(self._home)
         spools = self._home.log.spools()
         tasks = {spool.name: [self._task(spool, number) for number in self._numbers(spool)] for spool in spools}
         self._total = sum(map(len, tasks.values()))

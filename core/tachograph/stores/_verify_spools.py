@@ -28,7 +28,7 @@ def check_closing(
     spool: Spool, seals: Mapping[int, bytes | None], previous: Mapping[int, bytes | None]
 ) -> list[Finding]:
     """Segments that do not follow each other, and a spool that does not end as it was closed."""
-    findings = []
+    findings: list[Finding] = []
     for number, carried in previous.items():
         sealed = GENESIS_SEAL if number == 1 else seals.get(number - 1)
         if carried is not None and sealed is not None and carried != sealed:
