@@ -10,7 +10,7 @@ from histories import history
 from history_parts import inline
 from tachograph.core.canonical import encode_body
 from tachograph.core.errors import MissingBody
-from tachograph.core.replay import StepMaker, StreamSteps, arrivals_of, order_of, steps_of
+from tachograph.core.replay import StepMaker, StreamSteps, steps_of
 from tachograph.schemas import Body, CallOutcome, EndOutcome
 
 
@@ -161,15 +161,3 @@ def test_a_missing_body_comes_out_with_its_event() -> None:
 
     with pytest.raises(MissingBody, match=r"r1/a#1\.2"):
         steps_of(history("run start; a open; a tool f(1) = 1"), missing)
-
-
-def test_arrivals_stand_in_recorded_order_over_all_streams() -> None:
-    """What had waited is released in this order, messages and pieces of streams included."""
-    found = streams(
-        'run start; a open; b open; b wait; a send b 1; a stream chat(1) = ["x", "y"]; b receive 1; a end; b end'
-    )
-    arrived = [(arrival.agent_id, arrival.number, arrival.piece) for arrival in arrivals_of(found.values())]
-    assert arrived == [("a", 2, 0), ("a", 2, 1), ("b", 1, None)]
-    marks = order_of(found.values())
-    assert [mark.hlc for mark in marks] == sorted(mark.hlc for mark in marks)
-    assert sum(mark.arrival is None for mark in marks) == sum(len(stream.steps) for stream in found.values())

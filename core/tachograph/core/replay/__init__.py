@@ -1,6 +1,6 @@
 """Matching a replay against its recording: steps, divergences, verdicts.
 
-`steps_of` turns events into steps with the fixtures that answer them (`_steps`, `_recorded`, `_order`); a `Matcher` holds
+`steps_of` turns events into steps with the fixtures that answer them (`_steps`, `_recorded`); a `Matcher` holds
 the steps of a replay against them (`_matcher`), `classify` names the first change (`_align`, `_classify`, `_fields`) and
 `sentence` and `explain` put it in words (`_sentence`, `_explain`); `verdict` sums up and `verdict_json` writes it down.
 `StepMaker` makes the steps of both sides, so that they can be compared.
@@ -20,8 +20,7 @@ from tachograph.core.replay._from_json import (
 from tachograph.core.replay._json import divergence_json, read_json, step_json, verdict_json
 from tachograph.core.replay._maker import StepMaker, payload_key
 from tachograph.core.replay._matcher import Frontier, Match, Matcher, Mismatch, RecordingEnds, Served
-from tachograph.core.replay._order import arrivals_of, order_of
-from tachograph.core.replay._recorded import Arrival, Fixture, Mark, Piece, RecordedError, StreamSteps
+from tachograph.core.replay._recorded import Fixture, Piece, RecordedError, StreamSteps
 from tachograph.core.replay._sentence import sentence
 from tachograph.core.replay._steps import steps_of
 from tachograph.core.replay._values import (
@@ -40,7 +39,6 @@ from tachograph.core.replay._verdict import UnitResult, first_of_each, verdict
 
 __all__ = [
     "LOOK_AHEAD_MAX",
-    "Arrival",
     "Candidate",
     "Divergence",
     "DivergenceKind",
@@ -48,7 +46,6 @@ __all__ = [
     "Fixture",
     "Frontier",
     "Level",
-    "Mark",
     "Match",
     "Matcher",
     "Mismatch",
@@ -66,7 +63,6 @@ __all__ = [
     "UnrecordedInput",
     "Verdict",
     "VerdictStatus",
-    "arrivals_of",
     "blame",
     "classify",
     "compare",
@@ -75,7 +71,6 @@ __all__ = [
     "explain",
     "field_changes",
     "first_of_each",
-    "order_of",
     "payload_key",
     "read_from_json",
     "read_json",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tachograph.core.replay._values import Step
 from tachograph.schemas import CallOutcome, ResponseDetails, Usage
@@ -81,32 +81,3 @@ class StreamSteps:
     """(agent_id, incarnation) of the stream that opened this one."""
     role: str = ""
     last_seq: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """A result, or a piece of one, that had waited: a replay releases it when its turn comes."""
-
-    agent_id: str
-    incarnation: int
-    number: int
-    """Of the step it belongs to."""
-    piece: int | None
-    """0-based index of the piece; None: the end of the call."""
-    gap: int
-    hlc: int
-    seq: int
-    induced: bool
-    """Control logic itself ended the wait (a cancellation): the replay's control logic will do so again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A place in the recorded order of a unit: a step begins, or a result arrives."""
-
-    hlc: int
-    agent_id: str
-    incarnation: int
-    number: int
-    arrival: Arrival | None = field(default=None)
-    """None: the step begins here."""
