@@ -84,6 +84,16 @@ def test_a_home_whose_making_broke_off_is_made_whole(tmp_path: Path) -> None:
     assert list(Home.open(path, create=True).log.run_ids()) == []
 
 
+def test_a_copy_without_its_empty_directories_is_completed(tmp_path: Path) -> None:
+    """Version control and many archives leave them out."""
+    home = Home.open(tmp_path / "home", create=True)
+    for name in ("incarnations", "log", "objects"):
+        (home.path / name).rmdir()
+    home = Home.open(home.path, create=True)
+    assert home.claim_incarnation("run", "agent") == 1
+    home.new_spool().close()
+
+
 def test_a_directory_with_other_things_does_not_become_a_home(tmp_path: Path) -> None:
     """A mistyped path must not scatter files over a project."""
     (tmp_path / "setup.py").write_text("")

@@ -76,7 +76,7 @@ class Home:
         """
         path = Path(path)
         try:
-            if create and not (path / FORMAT).exists():
+            if create and not _is_whole(path):
                 _create(path)
             _check_format(path)
         except OSError as error:
@@ -132,6 +132,11 @@ class Home:
             claimed, self._claimed = self._claimed, False
         if claimed:
             sync_directory(self._claims)
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether every part is there; copies often lack empty directories."""
+    return all((path / name).exists() for name in (FORMAT, *_DIRECTORIES))
 
 
 def _create(path: Path) -> None:
