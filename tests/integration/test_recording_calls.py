@@ -531,3 +531,17 @@ async def _awaited(recorder: Recorder, ticket: str) -> dict[str, object]:
 
 async def _recorded(recorder: Recorder, entrypoint: object) -> object:
     return await recorder.record(entrypoint)  # type: ignore[call-overload,arg-type]  # any asynchronous entry point
+
+
+def test_a_timer_of_control_logic_is_an_event(tmp_path: Path) -> None:
+    """When a pause is over nothing else tells a replay; timers of tools are the world's and are not recorded."""
+
+    async def pauses(run: Run) -> None:
+        async with run.agent("a") as agent:
+            await asyncio.sleep(0.001)
+            await agent.call(asyncio.sleep, 0.001)
+
+    with Recorder(tmp_path / "home") as recorder:
+        asyncio.run(_recorded(recorder, pauses))
+        events = check_run(payloads_of(recorder.home, recorder.latest_run_id))
+    assert kinds(events, "a") == ["AgentStarted", "TimerFired", "CallStarted", "CallFinished", "AgentFinished"]

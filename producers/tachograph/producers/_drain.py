@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tachograph.core.canonical import Digester
 from tachograph.core.errors import SpoolUnwritable, TachographError
 from tachograph.core.ports import EventSink, ObjectStore
-from tachograph.producers._entry import Draft
+from tachograph.producers._entry import Entry
 from tachograph.producers._lowering import Lowering, Redaction
 from tachograph.producers._queue import Queue
 from tachograph.producers._sources import monotonic_ns
@@ -64,11 +64,11 @@ class Drain:
     def drain(self, ticket: int) -> None:
         """Write until this ticket is written (the lock is held). A failure breaks the queue; it is not raised."""
         while self.written < ticket and self._queue.broken is None:
-            drafts = self._queue.take(BATCH_EVENTS_MAX)
-            if not drafts:
+            entries = self._queue.take(BATCH_EVENTS_MAX)
+            if not entries:
                 return
             try:
-                self._write(drafts)
+                self._write(entries)
             except (TachographError, OSError) as error:
                 self._break(error)
             except Exception as error:  # noqa: BLE001 a bug of ours must refuse effects, not kill the writer
@@ -97,9 +97,9 @@ class Drain:
         if spool is not None:
             spool.close()
 
-    def _write(self, drafts: list[Draft]) -> None:
+    def _write(self, entries: list[Entry]) -> None:
         payload = self._lowering.payload
-        payloads = [payload(draft) for draft in drafts]
+        payloads = [payload(entry) for entry in entries]
         spool = self._spool
         if spool is None:
             spool = self._spool = self._new_spool()
@@ -111,9 +111,10 @@ class Drain:
             self._write_one_by_one(spool, payloads)
         else:
             self._wrote(payloads)
-        for draft in drafts:
-            if draft.written is not None:
-                draft.written()
+        for entry in entries:
+            extra = entry[7]
+            if extra is not None and extra.written is not None:
+                extra.written()
 
     def _write_one_by_one(self, spool: EventSink, payloads: list[bytes]) -> None:
         """A batch did not fit on the disk: keep what does."""

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
-from tachograph.core.boundary import Agent, Run, SyncAgent, entered, left
+from tachograph.core.boundary import Agent, Run, SyncAgent, controlled, controlled_async, entered, left
 from tachograph.producers._opening import Started
 
 
@@ -28,7 +28,7 @@ def driven(
         return _driven_async(begin, face, coroutine_function, args, kwargs)
     started = begin()
     try:
-        with _current(face(started.tape)) as door:
+        with controlled(started.tape), _current(face(started.tape)) as door:
             value = entrypoint(door, *args, **kwargs)
     except BaseException as error:
         started.end(error)
@@ -46,7 +46,7 @@ async def _driven_async(
 ) -> object:
     started = begin()
     try:
-        with _current(face(started.tape)) as door:
+        with controlled_async(started.tape), _current(face(started.tape)) as door:
             value = await entrypoint(door, *args, **kwargs)
     except BaseException as error:
         await started.end_async(error)

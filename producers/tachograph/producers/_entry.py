@@ -1,4 +1,4 @@
-"""What travels from callers to the writer: drafts of events, and the streams they belong to."""
+"""What travels from callers to the writer: events in the making, and the streams they belong to."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ class Stream:
 class Sent:
     """A message sent in this process: the writer fills in the hash before any receiver's event needs it."""
 
-    __slots__ = ("body", "hash", "seq", "stream")
+    __slots__ = ("body", "hash", "hlc", "seq", "stream")
 
     def __init__(self, stream: Stream, body: bytes) -> None:
         self.stream = stream
         self.body = body
         """The message as canonical JSON, before redaction."""
         self.seq = 0
+        self.hlc = 0
         self.hash = b""
 
     def head(self) -> Cause:
@@ -68,48 +69,38 @@ class ErrorDraft:
     arguments: bytes | None
 
 
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """What few events have."""
+
+    error: ErrorDraft | None = None
+    causes: tuple[CauseSource, ...] = ()
+    sent: Sent | None = None
+    """Gets the event's place and hash."""
+    written: Callable[[], None] | None = None
+    """Called by whoever drains the queue when the operating system has the event."""
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """An event as its caller knows it; what is costly is left to the writer."""
 
-    __slots__ = (
-        "bodies", "causes", "error", "fields", "hlc", "logical_time_us", "recorded_at_us", "sent", "seq", "stream",
-        "type", "written",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        type: str,  # noqa: A002 the field's term
-        fields: dict[str, object],
-        bodies: tuple[tuple[str, bytes | None], ...] = (),
-        error: ErrorDraft | None = None,
-        causes: tuple[CauseSource, ...] = (),
-    ) -> None:
-        self.type = type
-        """The event type's name."""
-        self.fields = fields
-        """Every field but the meta, the bodies and the error, as the codec takes them; texts are not yet redacted."""
-        self.bodies = bodies
-        """Field name and canonical JSON before redaction."""
-        self.error = error
-        self.causes = causes
-        self.sent: Sent | None = None
-        """Gets the event's hash."""
-        self.written: Callable[[], None] | None = None
-        """Called by whoever drains the queue when the operating system has the event."""
-        self.stream: Stream
-        self.seq = 0
-        self.hlc = 0
-        self.recorded_at_us = 0
-        self.logical_time_us: int | None = None
+    type: str
+    """The event type's name."""
+    fields: dict[str, object]
+    """Every field but the meta. Bodies are canonical JSON before redaction, texts are not yet redacted, `details` and
+    `usage` are values of the boundary, `error` stands in `extra`."""
+    extra: Extra | None = None
 
     def size(self) -> int:
-        """Bytes it holds in memory, roughly."""
-        size = DRAFT_BYTES
-        for _, data in self.bodies:
-            if data is not None:
-                size += len(data)
-        return size
+        """Bytes of its bodies."""
+        return sum(len(value) for value in self.fields.values() if type(value) is bytes)
 
 
-DRAFT_BYTES = 800
-"""What a draft takes without its bodies: the object, its fields' dictionary and the numbers in it."""
+ENTRY_BYTES = 800
+"""What an event in the queue takes without its bodies: the entry, its fields' dictionary and the numbers in it."""
+
+Entry = tuple[Stream, int, int, int, "int | None", str, "dict[str, object]", "Extra | None", int]
+"""An event in its place: stream, seq, hlc, recorded at (us), logical time (us), type, fields, extra, bytes in memory.
+
+A tuple, since one is made for every event on the caller's thread."""

@@ -5,23 +5,22 @@ from __future__ import annotations
 import dataclasses
 from typing import cast
 
-from tachograph.schemas import RequestDetails, ResponseDetails, Usage
+from tachograph.schemas import Usage
 
 _INT_MAX = 2**63 - 1
 
-
-def details_fields(details: RequestDetails | ResponseDetails | None) -> tuple[str, dict[str, object]] | None:
-    """Details as the codec takes a union's branch: its name and its fields."""
-    if details is None:
-        return None
-    cls = type(details)
-    return (f"tachograph.{cls.__name__}", {name: _plain(getattr(details, name)) for name in cls.__slots__})
+_OPTIONAL = ("details", "usage", "version")
+"""Fields of a call that an event can do without."""
 
 
-def usage_fields(usage: Usage | None) -> dict[str, object] | None:
+def details_fields(details: object) -> tuple[str, dict[str, object]]:
+    """Details of a request or response as the codec takes a union's branch: its name and its fields."""
+    return (f"tachograph.{type(details).__name__}", _fields_of(details))
+
+
+def usage_fields(usage: object) -> dict[str, object]:
     """What a model call consumed; counts that cannot be are left out."""
-    if usage is None:
-        return None
+    assert isinstance(usage, Usage)
     return {
         "input_tokens": _count(usage.input_tokens),
         "output_tokens": _count(usage.output_tokens),
@@ -29,13 +28,27 @@ def usage_fields(usage: Usage | None) -> dict[str, object] | None:
     }
 
 
+def simplified(fields: dict[str, object]) -> dict[str, object]:
+    """The fields of an event that the codec refuses, without what is optional and with texts for names."""
+    made = dict(fields)
+    for name in _OPTIONAL:
+        if name in made:
+            made[name] = None
+    for name in ("name", "key", "role", "media_type", "idempotency_key"):
+        if made.get(name) is not None:
+            made[name] = str(made[name])
+    return made
+
+
 def _count(value: int | None) -> int | None:
     return int(value) if value is not None and 0 <= value <= _INT_MAX else None
+
+
+def _fields_of(value: object) -> dict[str, object]:
+    return {name: _plain(getattr(value, name)) for name in type(value).__slots__}  # type: ignore[attr-defined]  # slotted
 
 
 def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return [_plain(item) for item in cast("tuple[object, ...]", value)]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    return value
+    return _fields_of(value) if dataclasses.is_dataclass(value) else value

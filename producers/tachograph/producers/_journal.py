@@ -6,9 +6,9 @@ import asyncio
 import threading
 from collections.abc import Callable
 
-from tachograph.core.errors import AgentMisuse, SpoolUnwritable
+from tachograph.core.errors import SpoolUnwritable
 from tachograph.producers._drain import Drain
-from tachograph.producers._entry import Draft, Stream
+from tachograph.producers._entry import Draft, Extra, Stream
 from tachograph.producers._lowering import Redaction
 from tachograph.producers._queue import Queue
 from tachograph.producers._settings import Settings
@@ -25,31 +25,46 @@ class Journal:
 
     def __init__(self, home: Home, settings: Settings, redaction: Redaction, now_us: Callable[[], int]) -> None:
         self._settings = settings
-        self._queue = Queue(now_us, settings)
+        self._queue = Queue(now_us, settings, self._start)
         self._drain = Drain(self._queue, settings.tenant, redaction, home.digester, home.objects, home.new_spool)
         self._interval_ns = settings.fsync_interval_ms * 1_000_000
         self._waiters: list[_Waiter] = []
         self._stopping = False
         self._thread: threading.Thread | None = None
-        self._abandoned = False
         self.late = self.unrecorded = self.clamped = self.dropped = 0
 
-    def append(self, stream: Stream, draft: Draft, *, last: bool = False) -> int:
-        """Append an event to a stream; returns its ticket.
+    def put(
+        self, stream: Stream, event_type: str, fields: dict[str, object], size: int, extra: Extra | None = None
+    ) -> int:
+        """Append an event to a stream; returns its `seq`, 0 where it is dropped because the log is broken.
 
         Raises:
             AgentMisuse: the stream has ended, or was opened before this process was forked.
             SpoolUnwritable: the log is broken and the settings say `fail`.
         """
-        if self._thread is None:
-            self._start(stream)
         try:
-            return self._queue.put(stream, draft, last=last)
+            return self._queue.put(stream, event_type, fields, size, extra)
         except SpoolUnwritable:
             if self._settings.on_broken_log == "fail":
                 raise
             self.dropped += 1
             return 0
+
+    def append(self, stream: Stream, draft: Draft, *, last: bool = False) -> int:
+        """Append an event to a stream; returns a ticket to wait for it with, 0 where it is dropped.
+
+        Raises:
+            AgentMisuse: the stream has ended, or was opened before this process was forked.
+            SpoolUnwritable: the log is broken and the settings say `fail`.
+        """
+        try:
+            self._queue.put(stream, draft.type, draft.fields, draft.size(), draft.extra, last=last)
+        except SpoolUnwritable:
+            if self._settings.on_broken_log == "fail":
+                raise
+            self.dropped += 1
+            return 0
+        return self._queue.put_total  # or a later one: whoever waits for that has this, too
 
     def check_writable(self) -> None:
         """Return if the log can be written, as far as is known.
@@ -148,14 +163,14 @@ class Journal:
         Raises:
             SpoolUnwritable: the log could not be written to its end.
         """
-        thread, self._thread = self._thread, None
-        if thread is None:
+        if self._queue.forked:
             return
-        self._stopping = True
-        self._queue.wake()
-        if thread is not threading.current_thread():
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._stopping = True
+            self._queue.wake()
             thread.join()
-        self._stopping = False
+            self._stopping = False
         with self._drain.lock:
             self._drain.drain(self._queue.put_total)
             self._drain.sync()
@@ -181,35 +196,31 @@ class Journal:
         )
 
     def abandon(self) -> None:
-        """In a forked child: forget the parent's events and threads, refuse the parent's agents.
-
-        No lock is taken: whoever held one at the fork is not here to release it.
-        """
-        self._abandoned = True
+        """In a forked child: forget the parent's events and threads, refuse the parent's agents."""
+        self._queue.fork()
+        self._drain.lock = threading.Lock()
         self._thread = None
 
     def head(self, stream: Stream) -> tuple[Cause, int]:
         """A stream's latest event, as a cause and with its hybrid clock, once it is written.
 
         Raises:
+            AgentMisuse: the stream was opened before this process was forked.
             SpoolUnwritable: it could not be written.
         """
+        self._queue.check(stream)
         self._drain.settle(self._queue.put_total, durable=False)
         with self._drain.lock:
             return stream.head(), stream.head_hlc
 
-    def _start(self, stream: Stream) -> None:
-        if self._abandoned:
-            raise AgentMisuse(
-                stream.agent_id,
-                "it was opened before this process was forked",
-                "In the child, join the run: recorder.join(context, agent_id, entrypoint), with a context taken before.",
-            )
-        with self._queue.lock:
-            if self._thread is not None:
-                return
-            self._thread = threading.Thread(target=self._run, name="tachograph-writer", daemon=True)
-        self._thread.start()
+    def _start(self) -> bool:
+        thread = threading.Thread(target=self._run, name="tachograph-writer", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the interpreter is about to end: whoever closes the journal writes what is left
+            return False
+        self._thread = thread
+        return True
 
     def _run(self) -> None:
         while True:
@@ -221,6 +232,7 @@ class Journal:
                     self._drain.sync()
             self._resolve()
             if stopping:
+                self._queue.writer_left()
                 return
 
     def _is_lost(self, ticket: int) -> bool:

@@ -52,6 +52,7 @@ class Effect:
             "to_state": to.value,
             "reason": reason,
             "by": by,
+            "receipt": receipt,
         }
         self.state = to
-        return Draft("EffectTransitioned", fields, (("receipt", receipt),))
+        return Draft("EffectTransitioned", fields)

@@ -1,18 +1,37 @@
-"""Drafts to bytes: redaction, digests, chunks, Avro, and the hash that chains an event to what it depends on."""
+"""Entries to bytes: redaction, digests, chunks, Avro, and the hash that chains an event to what it depends on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from tachograph.core.canonical import INLINE_BYTES_MAX, Digester, make_body
 from tachograph.core.causality import event_hash
-from tachograph.producers._entry import CauseSource, Draft, ErrorDraft
+from tachograph.producers._entry import CauseSource, Entry, ErrorDraft, Extra
+from tachograph.producers._fields import details_fields, simplified, usage_fields
 from tachograph.producers._texts import TEXT_FIELDS, Texts
-from tachograph.schemas import Cause, encode_record, prefix_of, schema_tag
+from tachograph.schemas import Cause, SchemaMismatch, encode_record, prefix_of, schema_tag
 
 HASH_BYTES = 32
 _UNHASHED = bytes(HASH_BYTES)
+
+BODY_FIELDS: dict[str, tuple[str, ...]] = {
+    "RunStarted": ("arguments", "inputs", "fork"),
+    "RunFinished": ("result",),
+    "AgentStarted": ("arguments", "inputs"),
+    "AgentFinished": ("result",),
+    "CallStarted": ("arguments",),
+    "CallChunk": ("data",),
+    "CallFinished": ("receipt", "result"),
+    "MessageSent": ("body",),
+    "MessageReceived": ("body",),
+    "EffectTransitioned": ("receipt",),
+    "StateChanged": ("value",),
+    "Checkpointed": ("state",),
+    "ArtifactWritten": ("body",),
+    "RunImported": ("details",),
+}
+"""Fields that hold canonical JSON in an entry, and a Body in its event."""
 
 
 class Redaction(Protocol):
@@ -28,7 +47,7 @@ class Redaction(Protocol):
 
 
 class Lowering:
-    """Turns drafts into payloads. Drafts must come in the order of the queue."""
+    """Turns entries into payloads. Entries must come in the order of the queue."""
 
     def __init__(
         self,
@@ -44,67 +63,74 @@ class Lowering:
         self._texts = Texts(lambda text: redaction.redact_text(text, digester))
         self._kinds: dict[str, _Kind] = {}
 
-    def payload(self, draft: Draft) -> bytes:
+    def payload(self, entry: Entry) -> bytes:
         """The event's bytes; its stream's head moves to it.
 
         Raises:
             StoreUnavailable: a body's chunk could not be stored.
         """
-        kind = self._kinds.get(draft.type) or self._learn(draft.type)
-        fields = draft.fields
-        causes = [source if type(source) is Cause else _known(source) for source in draft.causes]
-        fields["meta"] = self._meta(draft, causes)
-        if kind.texts:
-            self._texts.clean_fields(fields, kind.texts)
-        if fields.get("details"):
-            fields["details"] = self._texts.clean_details(fields["details"])
-        for name, data in draft.bodies:
-            fields[name] = None if data is None else self._body(data)
-        if kind.has_error:
-            fields["error"] = None if draft.error is None else self._error(draft.error)
-        content = encode_record(draft.type, fields)[HASH_BYTES:]
-        stream = draft.stream
-        digest = event_hash(kind.tag, content, stream.head_hash, [cause.hash for cause in causes])
-        stream.head_hash, stream.head_seq, stream.head_hlc = digest, draft.seq, draft.hlc
-        if draft.sent is not None:
-            draft.sent.hash = digest
-        return kind.prefix + digest + content
-
-    def _learn(self, event_type: str) -> _Kind:
-        kind = self._kinds[event_type] = _Kind(event_type)
-        return kind
-
-    def _meta(self, draft: Draft, causes: list[Cause]) -> dict[str, object]:
-        stream = draft.stream
-        return {
+        stream, seq, hlc, recorded_at_us, logical_time_us, event_type, fields, extra, _ = entry
+        kind = self._kinds.get(event_type) or self._learn(event_type)
+        causes: list[Cause] = [] if extra is None else [_known(source) for source in extra.causes]
+        fields["meta"] = {
             "hash": _UNHASHED,
-            "seq": draft.seq,
-            "hlc": draft.hlc,
+            "seq": seq,
+            "hlc": hlc,
             "agent_id": stream.agent_id,
             "incarnation": stream.incarnation,
             "run_id": stream.run_id,
             "tenant": self._tenant,
-            "causes": [_cause_fields(cause) for cause in causes] if causes else [],
-            "recorded_at_us": draft.recorded_at_us,
-            "logical_time_us": draft.logical_time_us,
+            "causes": [_cause_fields(cause) for cause in causes] if causes else causes,
+            "recorded_at_us": recorded_at_us,
+            "logical_time_us": logical_time_us,
             "trace": None,
         }
+        self._lower(kind, fields, extra)
+        content = self._encode(event_type, fields)
+        digest = event_hash(kind.tag, content, stream.head_hash, [cause.hash for cause in causes] if causes else ())
+        stream.head_hash = digest
+        stream.head_seq = seq
+        stream.head_hlc = hlc
+        if extra is not None and extra.sent is not None:
+            extra.sent.hash = digest
+        return kind.prefix + digest + content
+
+    def _lower(self, kind: _Kind, fields: dict[str, object], extra: Extra | None) -> None:
+        """Bring every field into the form in which the codec takes it."""
+        for name in kind.bodies:
+            raw = fields[name]
+            if raw is not None:
+                fields[name] = self._body(raw)  # type: ignore[arg-type]  # bytes, as an entry holds them
+        for name in kind.texts:
+            text = fields[name]
+            if text is not None:
+                fields[name] = self._texts.clean(text)  # type: ignore[arg-type]  # a text, or made one
+        if kind.is_call:
+            if fields["details"] is not None:
+                fields["details"] = self._texts.clean_details(details_fields(fields["details"]))
+            if kind.has_usage and fields["usage"] is not None:
+                fields["usage"] = usage_fields(fields["usage"])
+        if extra is not None and extra.error is not None:
+            fields["error"] = self._error(extra.error)
+
+    def _encode(self, event_type: str, fields: dict[str, object]) -> bytes:
+        try:
+            return encode_record(event_type, fields)[HASH_BYTES:]
+        except SchemaMismatch:  # a name that is no text, a number beyond 64 bits: rather a poorer event than none
+            return encode_record(event_type, simplified(fields))[HASH_BYTES:]
 
     def _body(self, raw: bytes) -> dict[str, object]:
         data, redacted = self._redaction.redact(raw, self._digester)
+        chunks: Sequence[bytes] = ()
         if len(data) <= INLINE_BYTES_MAX:
             digest = self._digester.digest(data)
-            return {"digest": digest, "size": len(data), "redacted": redacted, "inline": data, "chunks": []}
-        body, chunks = make_body(data, redacted=redacted, digester=self._digester)
-        for key, chunk in chunks:
-            self._put_object(key, chunk)
-        return {
-            "digest": body.digest,
-            "size": body.size,
-            "redacted": body.redacted,
-            "inline": body.inline,
-            "chunks": list(body.chunks),
-        }
+            inline: bytes | None = data
+        else:
+            body, objects = make_body(data, redacted=redacted, digester=self._digester)
+            for key, value in objects:
+                self._put_object(key, value)
+            digest, inline, chunks = body.digest, None, body.chunks
+        return {"digest": digest, "size": len(data), "redacted": redacted, "inline": inline, "chunks": chunks}
 
     def _error(self, error: ErrorDraft) -> dict[str, object]:
         return {
@@ -114,17 +140,23 @@ class Lowering:
             "arguments": None if error.arguments is None else self._body(error.arguments),
         }
 
+    def _learn(self, event_type: str) -> _Kind:
+        kind = self._kinds[event_type] = _Kind(event_type)
+        return kind
+
 
 class _Kind:
     """What is the same for every event of a type."""
 
-    __slots__ = ("has_error", "prefix", "tag", "texts")
+    __slots__ = ("bodies", "has_usage", "is_call", "prefix", "tag", "texts")
 
     def __init__(self, event_type: str) -> None:
         self.prefix = prefix_of(event_type)
         self.tag = schema_tag(self.prefix + _UNHASHED)
+        self.bodies = BODY_FIELDS.get(event_type, ())
         self.texts = TEXT_FIELDS.get(event_type, ())
-        self.has_error = event_type in ("CallFinished", "AgentFinished", "RunFinished")
+        self.has_usage = event_type == "CallFinished"
+        self.is_call = self.has_usage or event_type == "CallStarted"
 
 
 def _known(source: CauseSource) -> Cause:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import ExitStack
 from types import TracebackType
 
-from tachograph.core.boundary import Run, ending
+from tachograph.core.boundary import Run, controlled, controlled_async, ending
 from tachograph.core.errors import SpoolUnwritable
 from tachograph.producers._tape import RecordingTape
 from tachograph.producers._unit import Unit
@@ -67,22 +68,28 @@ class RunOpening:
     def __init__(self, start: Callable[[], Started]) -> None:
         self._start = start
         self._started: Started | None = None
+        self._control = ExitStack()
 
     def __enter__(self) -> Run:
         self._started = self._start()
+        self._control.enter_context(controlled(self._started.tape))
         return Run(self._started.tape)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._control.close()
         if self._started is not None:
             self._started.end(error)
 
     async def __aenter__(self) -> Run:
-        return self.__enter__()
+        self._started = self._start()
+        self._control.enter_context(controlled_async(self._started.tape))
+        return Run(self._started.tape)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._control.close()
         if self._started is not None:
             await self._started.end_async(error)

@@ -12,89 +12,96 @@ from collections.abc import Callable
 
 from tachograph.core.causality import HybridClock
 from tachograph.core.errors import AgentMisuse, SpoolUnwritable
-from tachograph.producers._entry import Draft, Stream
+from tachograph.producers._entry import ENTRY_BYTES, Entry, Extra, Stream
 from tachograph.producers._settings import Settings
 from tachograph.producers._sources import monotonic_ns
 
-_RUNNING, _LINGERING, _IDLE = 0, 1, 2
+_RUNNING, _LINGERING, _IDLE, _ABSENT = 0, 1, 2, 3
+"""What the writer does: works, gathers events, waits for one, is not there."""
 
 LINGER_S = 0.004
 """How long the writer gathers events before it works on them: short beside any model call, long beside one event."""
 
 
 class Queue:
-    """A bounded first-in first-out queue. Callers wait when it is full; nothing is ever dropped."""
+    """A bounded first-in first-out queue. Callers wait when it is full; nothing is ever dropped.
 
-    def __init__(self, now_us: Callable[[], int], settings: Settings) -> None:
+    Args:
+        now_us: wall time, microseconds since 1970.
+        settings: with the bounds.
+        start_writer: called with the lock held when there are events and no writer; whether it could start one.
+    """
+
+    def __init__(self, now_us: Callable[[], int], settings: Settings, start_writer: Callable[[], bool]) -> None:
         self.lock = threading.Lock()
-        self.clock = HybridClock(now_us)
+        self.clock = HybridClock(lambda: self._wall_us)
         self.put_total = 0
-        """How many drafts were put: the ticket of the latest."""
+        """How many events were put: the ticket of the latest."""
         self.bytes = 0
         self.events_high = 0
         self.blocked_us = 0
         self.broken: SpoolUnwritable | None = None
+        self.forked = False
+        """Whether this is the queue of a process that was forked: nothing can be put any more."""
         self._now_us = now_us
-        self._drafts: deque[Draft] = deque()
+        self._wall_us = 0
+        self._start_writer = start_writer
+        self._entries: deque[Entry] = deque()
         self._events_max = settings.queue_events_max
         self._bytes_max = settings.queue_bytes_max
         self._work = threading.Condition(self.lock)
         self._space = threading.Condition(self.lock)
         self._blocked = 0
-        self._writer = _RUNNING
+        self._writer = _ABSENT
 
     def __len__(self) -> int:
-        return len(self._drafts)
+        return len(self._entries)
 
-    def put(self, stream: Stream, draft: Draft, *, last: bool = False) -> int:
-        """Append an event to its stream; returns the ticket to ask for its durability with.
+    def put(
+        self, stream: Stream, event_type: str, fields: dict[str, object], size: int, extra: Extra | None, last: bool = False
+    ) -> int:
+        """Append an event to its stream; returns its `seq`.
 
         Args:
-            stream: the stream; the draft gets its next `seq`.
-            draft: the event.
+            stream: the stream.
+            event_type: the event type's name.
+            fields: as in `Draft`.
+            size: bytes of its bodies.
+            extra: as in `Draft`.
             last: nothing comes after this event in its stream.
 
         Raises:
-            AgentMisuse: the stream has ended.
+            AgentMisuse: the stream has ended, or was opened before this process was forked.
             SpoolUnwritable: the log is broken.
         """
-        size = draft.size()
         with self.lock:
-            if len(self._drafts) >= self._events_max or self.bytes >= self._bytes_max:
+            entries = self._entries
+            if self.bytes >= self._bytes_max or len(entries) >= self._events_max:
                 self._wait_for_space()
-            if self.broken is not None:
-                raise self.broken
-            if stream.ended:
-                raise _ended(stream)
-            stream.seq = draft.seq = stream.seq + 1
+            if stream.ended or self.broken is not None or self.forked:
+                raise self._refusal(stream)
+            self._wall_us = wall_us = self._now_us()
+            hlc = self.clock.tick()
+            seq = stream.seq = stream.seq + 1
+            if extra is not None and extra.sent is not None:
+                extra.sent.seq, extra.sent.hlc = seq, hlc
             stream.ended = last
-            draft.stream = stream
-            draft.hlc = self.clock.tick()
-            draft.recorded_at_us = self._now_us()
-            draft.logical_time_us = stream.logical_time_us
-            if draft.sent is not None:
-                draft.sent.seq = draft.seq
-            self._drafts.append(draft)
+            size += ENTRY_BYTES
+            entries.append((stream, seq, hlc, wall_us, stream.logical_time_us, event_type, fields, extra, size))
             self.bytes += size
-            self.put_total = ticket = self.put_total + 1
-            if self._writer == _IDLE:
-                self._writer = _RUNNING
-                self._work.notify()
-        return ticket
+            self.put_total += 1
+            if self._writer > _LINGERING:
+                self._rouse()
+        return seq
 
-    def take(self, count_max: int) -> list[Draft]:
-        """The oldest drafts, in order; empty when there are none."""
+    def take(self, count_max: int) -> list[Entry]:
+        """The oldest events, in order; empty when there are none."""
         with self.lock:
-            drafts = self._drafts
-            waiting = len(drafts)
+            entries = self._entries
+            waiting = len(entries)
             self.events_high = max(self.events_high, waiting)
-            if waiting <= count_max:
-                taken = list(drafts)
-                drafts.clear()
-                self.bytes = 0
-            else:
-                taken = [drafts.popleft() for _ in range(count_max)]
-                self.bytes -= sum(draft.size() for draft in taken)
+            taken = [entries.popleft() for _ in range(min(count_max, waiting))]
+            self.bytes -= sum([entry[-1] for entry in taken])
             if self._blocked:
                 self._space.notify_all()
         return taken
@@ -103,50 +110,81 @@ class Queue:
         """From now on every `put` raises the error; what was waiting is lost."""
         with self.lock:
             self.broken = error
-            self._drafts.clear()
+            self._entries.clear()
             self.bytes = 0
             self._space.notify_all()
 
     def observe(self, hlc: int) -> bool:
         """A remote clock was seen. False: it was too far ahead, and clamped."""
         with self.lock:
+            self._wall_us = self._now_us()
             return self.clock.observe(hlc)
 
     def wake(self) -> None:
         """Let the writer work at once."""
         with self.lock:
-            if self._writer != _RUNNING:
-                self._writer = _RUNNING
-                self._work.notify()
+            self._rouse()
 
     def wait_for_work(self, timeout_s: float | None, urgent: Callable[[], bool]) -> None:
         """The writer's wait: until there are events, something is urgent, or the time is over."""
         with self.lock:
-            if not self._drafts and not urgent():
+            if not self._entries and not urgent():
                 self._writer = _IDLE
                 self._work.wait(timeout_s)
-            if self._drafts and not urgent() and len(self._drafts) < self._events_max // 2:
+            if self._entries and not urgent() and len(self._entries) < self._events_max // 2:
                 self._writer = _LINGERING
                 self._work.wait(LINGER_S)
+            self._writer = _RUNNING
+
+    def fork(self) -> None:
+        """In a forked child: refuse everything. No lock is taken: whoever held one is not here to release it."""
+        self.lock = threading.Lock()
+        self.forked = True
+
+    def check(self, stream: Stream) -> None:
+        """Return if events of a stream can be written, its end not counted.
+
+        Raises:
+            AgentMisuse: the stream was opened before this process was forked.
+        """
+        if self.forked:
+            raise self._refusal(stream)
+
+    def writer_left(self) -> None:
+        """The writer ends: the next event starts another one."""
+        with self.lock:
+            self._writer = _ABSENT
+
+    def _rouse(self) -> None:
+        if self._writer == _ABSENT:
+            self._writer = _RUNNING if self._start_writer() else _ABSENT
+        elif self._writer != _RUNNING:
+            self._work.notify()
             self._writer = _RUNNING
 
     def _wait_for_space(self) -> None:
         since = monotonic_ns()
         self._blocked += 1
         try:
-            while self.broken is None and (len(self._drafts) >= self._events_max or self.bytes >= self._bytes_max):
-                self._writer = _RUNNING
-                self._work.notify()
+            while self.broken is None and (len(self._entries) >= self._events_max or self.bytes >= self._bytes_max):
+                self._rouse()
                 self._space.wait()
         finally:
             self._blocked -= 1
-            self.events_high = max(self.events_high, len(self._drafts))
+            self.events_high = max(self.events_high, len(self._entries))
             self.blocked_us += (monotonic_ns() - since) // 1000
 
-
-def _ended(stream: Stream) -> AgentMisuse:
-    return AgentMisuse(
-        stream.agent_id,
-        "it has ended, nothing can be recorded for it any more",
-        "Use an agent only inside its `with` block, and await its tasks before the block ends.",
-    )
+    def _refusal(self, stream: Stream) -> AgentMisuse | SpoolUnwritable:
+        if self.forked:
+            return AgentMisuse(
+                stream.agent_id,
+                "it was opened before this process was forked",
+                "In the child, join the run: recorder.join(context, agent_id, entrypoint), with a context taken before.",
+            )
+        if self.broken is not None:
+            return self.broken
+        return AgentMisuse(
+            stream.agent_id,
+            "it has ended, nothing can be recorded for it any more",
+            "Use an agent only inside its `with` block, and await its tasks before the block ends.",
+        )

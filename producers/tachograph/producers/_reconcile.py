@@ -11,7 +11,7 @@ from tachograph.core.canonical import decode_body
 from tachograph.core.causality import EventId
 from tachograph.core.effects import decided
 from tachograph.core.errors import EvidenceBroken, UnknownEffect
-from tachograph.producers._entry import Draft
+from tachograph.producers._entry import Draft, Extra
 from tachograph.producers._ledger import Effect
 from tachograph.producers._life import Life
 from tachograph.producers._unit import Unit
@@ -75,10 +75,15 @@ def decide(life: Life, effect_id: str, *, happened: bool, reason: str, by: str) 
     life.journal.observe(hlc)
     first = Draft(
         "AgentStarted",
-        {"role": "reconciler", "parent_agent_id": None, "entrypoint": None, "redaction": life.redaction_version},
-        (("arguments", None), ("inputs", None)),
-        None,
-        (cause,),
+        {
+            "role": "reconciler",
+            "parent_agent_id": None,
+            "entrypoint": None,
+            "redaction": life.redaction_version,
+            "arguments": None,
+            "inputs": None,
+        },
+        Extra(causes=(cause,)),
     )
     tape = unit.start(RECONCILER_AGENT_ID, life.claim(row.run_id, RECONCILER_AGENT_ID), first)
     effect = Effect(life.ledger, effect_id, row.name, row.idempotency_key, EffectState.UNKNOWN)

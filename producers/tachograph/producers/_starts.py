@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tachograph.core.boundary import RunContext
 from tachograph.core.causality import check_id
-from tachograph.producers._entry import Draft
+from tachograph.producers._entry import Draft, Extra
 from tachograph.producers._entrypoint import Entrypoint
 from tachograph.producers._life import Life
 from tachograph.producers._messages import digest_of
@@ -69,15 +69,13 @@ def start_run(life: Life, run_id: str, start: RunStart, invocation: Invocation) 
         "parent_run_id": start.parent_run_id,
         "retention": start.retention,
         "redaction": life.redaction_version,
+        "arguments": life.encoded(invocation.arguments()),
+        "inputs": life.encoded(snapshot(invocation.entrypoint, start.inputs)),
+        "fork": None,
     }
-    bodies = (
-        ("arguments", life.encoded(invocation.arguments())),
-        ("inputs", life.encoded(snapshot(invocation.entrypoint, start.inputs))),
-        ("fork", None),
-    )
     unit = Unit(life, run_id, "run")
     incarnation = life.claim(run_id, ROOT_AGENT_ID)
-    return Started(unit, unit.start(ROOT_AGENT_ID, incarnation, Draft("RunStarted", fields, bodies)))
+    return Started(unit, unit.start(ROOT_AGENT_ID, incarnation, Draft("RunStarted", fields)))
 
 
 def start_join(life: Life, start: JoinStart, invocation: Invocation) -> Started:
@@ -95,16 +93,14 @@ def start_join(life: Life, start: JoinStart, invocation: Invocation) -> Started:
         "parent_agent_id": context.agent_id,
         "entrypoint": invocation.text,
         "redaction": life.redaction_version,
+        "arguments": life.encoded(invocation.arguments()),
+        "inputs": life.encoded(snapshot(invocation.entrypoint, start.inputs)),
     }
-    bodies = (
-        ("arguments", life.encoded(invocation.arguments())),
-        ("inputs", life.encoded(snapshot(invocation.entrypoint, start.inputs))),
-    )
     unit = Unit(life, context.run_id, "agent")
     unit.observe(context.hlc, context.agent_id)
     incarnation = life.claim(context.run_id, start.agent_id)
     recover_messages(life, context.run_id, start.agent_id, incarnation)
-    first = Draft("AgentStarted", fields, bodies, None, _causes(context))
+    first = Draft("AgentStarted", fields, Extra(causes=_causes(context)))
     return Started(unit, unit.start(start.agent_id, incarnation, first))
 
 

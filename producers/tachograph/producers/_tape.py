@@ -19,11 +19,11 @@ from tachograph.core.boundary import (
 from tachograph.core.canonical import decode_body
 from tachograph.core.causality import EventId, check_id
 from tachograph.core.errors import AgentMisuse, InternalError, SpoolUnwritable, TachographError
-from tachograph.producers._entry import Draft, Sent, Stream
-from tachograph.producers._fields import details_fields
+from tachograph.producers._effect_passage import EffectPassage
+from tachograph.producers._entry import Draft, Extra, Sent, Stream
 from tachograph.producers._ledger import Effect
 from tachograph.producers._messages import LocalEnvelope, for_transport, origin_of
-from tachograph.producers._passage import LivePassage
+from tachograph.producers._passage import LivePassage, ReceivePassage
 from tachograph.schemas import CallOutcome
 
 if TYPE_CHECKING:
@@ -36,15 +36,18 @@ _NULL = b"null"
 class RecordingTape:
     """A `Tape` that writes. Safe to use from several threads: the queue gives every event its place."""
 
-    __slots__ = ("_effects", "_messages", "_seen", "_stream", "_unit", "journal")
+    __slots__ = ("_effects", "_encoded", "_messages", "_put", "_seen", "_stream", "_timers", "_unit", "journal")
 
     def __init__(self, unit: Unit, stream: Stream) -> None:
         self._unit = unit
         self._stream = stream
-        self._effects: dict[int, LivePassage] = {}
+        self._effects: dict[int, EffectPassage] = {}
         self._messages = itertools.count(1)
+        self._timers = itertools.count(1)
         self._seen: set[str] = set()
         self.journal: Journal = unit.journal
+        self._put = unit.journal.put
+        self._encoded = unit.encoded
 
     @property
     def sources(self) -> Sources:
@@ -76,9 +79,13 @@ class RecordingTape:
         return self.journal.append(self._stream, draft, last=last)
 
     def append_result(self, draft: Draft) -> None:
+        """`result` of a draft."""
+        self.result(draft.type, draft.fields, draft.size(), draft.extra)
+
+    def result(self, event_type: str, fields: dict[str, object], size: int, extra: Extra | None = None) -> None:
         """Append what came back; a result is never lost to control logic because it cannot be recorded."""
         try:
-            self.journal.append(self._stream, draft)
+            self._put(self._stream, event_type, fields, size, extra)
         except AgentMisuse:
             self.journal.late += 1
         except SpoolUnwritable:
@@ -94,12 +101,22 @@ class RecordingTape:
             AgentMisuse: the agent has ended.
             SpoolUnwritable: the log is broken.
         """
-        arguments = _NULL if request.arguments is None else self._unit.encoded(request.arguments)
+        arguments = _NULL if request.arguments is None else self._encoded(request.arguments)
+        key = request.idempotency_key
+        fields: dict[str, object] = {
+            "kind": request.kind,
+            "name": request.name,
+            "version": request.version,
+            "effect": request.effect,
+            "idempotency_key": None if key is None else self._unit.clean(key),
+            "attempt": 1,
+            "details": request.details,
+            "arguments": arguments,
+        }
         if request.effect == "write":
-            return self._begin_effect(request, arguments)
-        draft = Draft("CallStarted", _started_fields(request, request.idempotency_key, 1), (("arguments", arguments),))
-        self.journal.append(self._stream, draft)
-        return LivePassage(self, request, draft.seq)
+            return self._begin_effect(request, fields)
+        call_id = self._put(self._stream, "CallStarted", fields, len(arguments))
+        return ReceivePassage(self, call_id) if request.kind == "messages" else LivePassage(self, call_id)
 
     def send(self, to_agent_id: str, body: object) -> Envelope:
         """A message goes out.
@@ -110,14 +127,14 @@ class RecordingTape:
         """
         stream = self._stream
         check_id("agent id", to_agent_id)
-        data = self._unit.encoded(body)
+        data = self._encoded(body)
         message_id = f"{stream.agent_id}#{stream.incarnation}/{next(self._messages)}"
-        draft = Draft("MessageSent", {"message_id": message_id, "to_agent_id": to_agent_id}, (("body", data),))
-        sent = draft.sent = Sent(stream, data)
-        self.append(draft)
+        fields: dict[str, object] = {"message_id": message_id, "to_agent_id": to_agent_id, "body": data}
+        sent = Sent(stream, data)
+        self._put(stream, "MessageSent", fields, len(data), Extra(sent=sent))
         return LocalEnvelope(
             stream.run_id, message_id, stream.agent_id, to_agent_id, decode_body(data),
-            stream.incarnation, draft.seq, draft.hlc, "", sent,
+            stream.incarnation, sent.seq, sent.hlc, "", sent,
         )  # fmt: skip
 
     def deliver(self, envelope: Envelope) -> None:
@@ -150,19 +167,19 @@ class RecordingTape:
 
     def received(self, call_id: int, envelope: Envelope, delivery: Delivery) -> None:
         """Record that a message reaches control logic."""
+        if not isinstance(envelope, LocalEnvelope):
+            self._unit.observe(envelope.hlc, envelope.from_agent_id)
+        body, causes = origin_of(envelope)
         fields: dict[str, object] = {
             "call_id": call_id,
             "message_id": envelope.message_id,
             "from_agent_id": envelope.from_agent_id,
             "yields": delivery.yields,
             "gap": delivery.gap,
+            "body": body,
         }
-        if not isinstance(envelope, LocalEnvelope):
-            self._unit.observe(envelope.hlc, envelope.from_agent_id)
-        body, causes = origin_of(envelope)
-        draft = Draft("MessageReceived", fields, (("body", body),), None, causes)
-        draft.written = self._unit.settled(envelope)
-        self.append_result(draft)
+        extra = Extra(causes=causes, written=self._unit.settled(envelope))
+        self.result("MessageReceived", fields, len(body), extra)
 
     def note(self, fact: Fact) -> None:
         """Control logic states a fact.
@@ -172,9 +189,9 @@ class RecordingTape:
         """
         if fact.kind == "imported":
             value = cast("dict[str, object]", fact.value)
-            self.append(_imported_draft(fact.name, value, self._unit.encoded(value["details"])))
+            self.append(_imported_draft(fact.name, value, self._encoded(value["details"])))
         else:
-            self.append(_fact_draft(fact, self._unit.encoded(fact.value)))
+            self.append(_fact_draft(fact, self._encoded(fact.value)))
 
     def open(self, name: str, role: str) -> RecordingTape:
         """Open the stream of a child agent."""
@@ -189,6 +206,15 @@ class RecordingTape:
         cause, hlc = self.journal.head(self._stream)
         return RunContext(cause.run_id, cause.agent_id, cause.incarnation, cause.seq, hlc, cause.hash.hex())
 
+    def set_timer(self) -> int:
+        """Control logic sets a timer on its event loop: its number within the stream."""
+        return next(self._timers)
+
+    def timer_fired(self, number: int, delay_us: int, gap: int) -> None:
+        """A timer of control logic fires."""
+        if not self._stream.ended:
+            self.append_result(Draft("TimerFired", {"number": number, "delay_us": delay_us, "gap": gap}))
+
     def told(self, logical_time_us: int) -> None:
         """The agent was told this time."""
         self._stream.logical_time_us = logical_time_us
@@ -202,22 +228,22 @@ class RecordingTape:
         for call_id in tuple(self._effects):
             self._effects.pop(call_id).abandoned()
 
-    def _begin_effect(self, request: Request, arguments: bytes) -> LivePassage:
+    def _begin_effect(self, request: Request, fields: dict[str, object]) -> LivePassage:
         self.journal.check_writable()
-        key = self._unit.clean_key(request.idempotency_key)
         name = self._unit.clean(request.name)
-        fields = _started_fields(request, key, self._unit.attempt(name, key))
-        draft = Draft("CallStarted", fields, (("arguments", arguments),))
-        self.append(draft)
+        key = cast("str | None", fields["idempotency_key"])
+        fields["attempt"] = self._unit.attempt(name, key)
+        draft = Draft("CallStarted", fields)
         stream = self._stream
-        effect_id = str(EventId(stream.run_id, stream.agent_id, stream.incarnation, draft.seq))
+        call_id = self._put(stream, draft.type, fields, draft.size())
+        effect_id = str(EventId(stream.run_id, stream.agent_id, stream.incarnation, call_id))
         effect = Effect(self._unit.ledger, effect_id, name, key)
         try:
             effect.plan()
         except TachographError as refusal:  # refused, or nobody can say what happened before: it does not leave
-            LivePassage(self, request, draft.seq).finish(Outcome(CallOutcome.ERROR, error=refusal), IMMEDIATE)
+            LivePassage(self, call_id).finish(Outcome(CallOutcome.ERROR, error=refusal), IMMEDIATE)
             raise
-        passage = self._effects[draft.seq] = LivePassage(self, request, draft.seq, effect)
+        passage = self._effects[call_id] = EffectPassage(self, call_id, effect)
         return passage
 
     def _is_new(self, envelope: Envelope) -> bool:
@@ -230,28 +256,21 @@ class RecordingTape:
         return True
 
 
-def _started_fields(request: Request, key: str | None, attempt: int) -> dict[str, object]:
-    return {
-        "kind": request.kind,
-        "name": request.name,
-        "version": request.version,
-        "effect": request.effect,
-        "idempotency_key": key,
-        "attempt": attempt,
-        "details": None if request.details is None else details_fields(request.details),
-    }
-
-
 def _fact_draft(fact: Fact, value: bytes) -> Draft:
     if fact.kind == "state":
-        return Draft("StateChanged", {"key": fact.name}, (("value", value),))
+        return Draft("StateChanged", {"key": fact.name, "value": value})
     if fact.kind == "checkpoint":
-        return Draft("Checkpointed", {"name": fact.name}, (("state", value),))
+        return Draft("Checkpointed", {"name": fact.name, "state": value})
     if fact.kind == "artifact":
-        return Draft("ArtifactWritten", {"name": fact.name, "media_type": fact.media_type}, (("body", value),))
+        return Draft("ArtifactWritten", {"name": fact.name, "media_type": fact.media_type, "body": value})
     raise InternalError(f"a fact of kind {fact.kind!r} is stated, which no event can carry")
 
 
 def _imported_draft(source: str, value: dict[str, object], details: bytes) -> Draft:
-    fields: dict[str, object] = {"source": source, "fidelity": value["fidelity"], "missing": value["missing"]}
-    return Draft("RunImported", fields, (("details", None if details == _NULL else details),))
+    fields: dict[str, object] = {
+        "source": source,
+        "fidelity": value["fidelity"],
+        "missing": value["missing"],
+        "details": None if details == _NULL else details,
+    }
+    return Draft("RunImported", fields)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+TEXT_CHARACTERS_MAX = 65_536
+"""Names and details longer than this are cut: what is large belongs into a payload."""
+
 _REMEMBERED_MAX = 4096
 _REMEMBERED_LENGTH_MAX = 200
 
@@ -32,20 +35,16 @@ class Texts:
     def clean(self, text: str) -> str:
         """The text as it may be written."""
         known = self._known.get(text)
-        if known is None:
-            known = self._redact(encodable(text))
-            if len(text) <= _REMEMBERED_LENGTH_MAX:
-                if len(self._known) >= _REMEMBERED_MAX:
-                    self._known.clear()
-                self._known[text] = known
-        return known
+        return known if known is not None else self._learn(text)
 
-    def clean_fields(self, fields: dict[str, object], names: tuple[str, ...]) -> None:
-        """Clean the named fields in place, where they are texts."""
-        for name in names:
-            value = fields[name]
-            if isinstance(value, str):
-                fields[name] = self.clean(value)
+    def _learn(self, text: str) -> str:
+        text = text if isinstance(text, str) else str(text)  # pyright: ignore[reportUnnecessaryIsInstance]
+        clean = self._redact(encodable(text[:TEXT_CHARACTERS_MAX]))
+        if len(text) <= _REMEMBERED_LENGTH_MAX:
+            if len(self._known) >= _REMEMBERED_MAX:
+                self._known.clear()
+            self._known[text] = clean
+        return clean
 
     def clean_details(self, details: object) -> object:
         """The details with every text in them cleaned."""

@@ -15,7 +15,7 @@ from tachograph.core.effects import Ledger
 from tachograph.core.errors import AgentMisuse, SpoolUnwritable, TachographError
 from tachograph.core.ports import Transport
 from tachograph.producers._directory import DirectoryTransport
-from tachograph.producers._entry import Draft, Stream
+from tachograph.producers._entry import Draft, Extra, Stream
 from tachograph.producers._failure import error_draft
 from tachograph.producers._messages import LocalEnvelope
 from tachograph.producers._tape import RecordingTape
@@ -95,10 +95,10 @@ class Unit:
                 "parent_agent_id": parent.agent_id,
                 "entrypoint": None,
                 "redaction": self._life.redaction_version,
+                "arguments": None,
+                "inputs": None,
             },
-            (("arguments", None), ("inputs", None)),
-            None,
-            (parent.stream,),
+            Extra(causes=(parent.stream,)),
         )
         return self._opened(Stream(self.run_id, name, self._life.claim(self.run_id, name)), first)
 
@@ -130,10 +130,6 @@ class Unit:
             return None
         return lambda: _settle(transport, envelope)
 
-    def clean_key(self, key: str | None) -> str | None:
-        """An idempotency key as it may be written, and as the ledger knows it."""
-        return None if key is None else self.clean(key)
-
     def attempt(self, name: str, key: str | None) -> int:
         """Which attempt of an effect this is, counted from 1 within the unit; those without a key are all first."""
         if key is None:
@@ -150,11 +146,15 @@ class Unit:
 
     def _end(self, tape: RecordingTape, event_type: str, outcome: Outcome, causes: tuple[Stream, ...]) -> int:
         tape.abandon_effects()
-        fields: dict[str, object] = {"outcome": _end_outcome(outcome).value}
+        fields: dict[str, object] = {
+            "outcome": _end_outcome(outcome).value,
+            "result": self._result(outcome),
+            "error": None,
+        }
         if event_type == "RunFinished":
             fields["state_digest"] = None
         error = error_draft(outcome.error) if outcome.error is not None else None
-        draft = Draft(event_type, fields, (("result", self._result(outcome)),), error, causes)
+        draft = Draft(event_type, fields, Extra(error, causes))
         self._tapes.pop(tape, None)
         try:
             return tape.append(draft, last=True)
