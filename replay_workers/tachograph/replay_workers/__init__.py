@@ -6,6 +6,7 @@ a `ReplayTape` answers it, and a `Schedule` on a `VirtualLoop` lets results arri
 (`_guard`) names what bypasses the boundary. What the recording leaves open is searched for (`_search`).
 """
 
+from tachograph.replay_workers._fork import fork
 from tachograph.replay_workers._replay import replay
 
-__all__ = ["replay"]
+__all__ = ["fork", "replay"]

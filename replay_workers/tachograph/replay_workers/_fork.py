@@ -1,1 +1,108 @@
-"""The `fork` service: a recorded run continued from a point under changes, written as a run of its own."""
+"""The `fork` service: a recorded run continued from a point under changes, written as a run of its own.
+
+Every unit of the run is driven again, those that change and those that only replay. What a unit's control logic does is
+answered by the options' overrides, else by recorded parts that are equal and not used yet (`_fork_parts`), else by nobody:
+the fork stops there, or goes on with a stub. Nothing is ever executed. The replaying process sends what happened as drafts
+(`_fork_draft`); the parent gives them an order (`_fork_order`) and writes them (`_fork_run`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from tachograph.core.errors import UnknownRun
+from tachograph.core.ports import ForkOptions, ForkResult
+from tachograph.core.replay import UnitResult, Verdict, VerdictStatus, verdict
+from tachograph.replay_workers._evidence import Evidence, evidence_of
+from tachograph.replay_workers._fork_change import change_json
+from tachograph.replay_workers._fork_draft import Draft, draft_of
+from tachograph.replay_workers._fork_plan import Planned, plan_of
+from tachograph.replay_workers._fork_run import Forked, write_fork
+from tachograph.replay_workers._import import code_digest
+from tachograph.replay_workers._process import ProcessLost, ReplayProcess, asked_bytes, digest_answer
+from tachograph.replay_workers._replay import _head, _undriven
+from tachograph.replay_workers._result_json import attempt_of, otherwise_json
+from tachograph.replay_workers._schedule import Otherwise
+from tachograph.replay_workers._search import reproduced
+from tachograph.replay_workers._sources import new_run_id, now_us
+from tachograph.replay_workers._unit import Attempt, Unit
+from tachograph.replay_workers._wire import Frame, Json, unit_frame
+from tachograph.stores import Home
+
+
+def fork(home: Path, run_id: str, options: ForkOptions) -> ForkResult:
+    """Fork a recorded run. Its log stays as it is, byte for byte.
+
+    The fork point is `from_event`; without it the earliest override where nothing else changes, else the start. Before
+    it, everything is served as recorded, and a step that is not as recorded stops the fork. Behind it, approvals are asked
+    again. A unit in which nothing changes only replays.
+
+    Raises:
+        UnknownRun: there is no such run.
+        InvalidSetting: an option names what the run does not have.
+    """
+    began = time.monotonic()
+    opened = Home.open(home)
+    if run_id not in set(opened.log.run_ids()):
+        raise UnknownRun(run_id, str(home))
+    evidence = evidence_of(opened, run_id)
+    planned = plan_of(evidence, options)
+    fork_id = new_run_id()
+    with ReplayProcess() as process:
+        units = [_forked(opened, evidence, one, options, process) for one in planned]
+    named = write_fork(opened, fork_id, evidence, options, units, now_us()) if units else []
+    found = _verdict(evidence, units, named)
+    return ForkResult(fork_id, run_id, found, _ended(units), time.monotonic() - began)
+
+
+def _forked(
+    home: Home, evidence: Evidence, planned: Planned, options: ForkOptions, process: ReplayProcess
+) -> Forked:
+    drafts: list[Draft] = []
+
+    def answer(question: Frame) -> Frame:
+        if question["ask"] == "digest":
+            return digest_answer(home.digester.digest(asked_bytes(question)))
+        if question["ask"] == "events":
+            drafts.extend(draft_of(one) for one in cast("list[Json]", question["events"]))
+            return {}
+        return {"context": _head(evidence.events, question).to_text()}
+
+    def once(unit: Unit, otherwise: Otherwise, extra: Frame) -> Attempt:
+        request = unit_frame(unit, {"otherwise": otherwise_json(otherwise), **extra})
+        return attempt_of(process.run(request, answer, options.seconds_max), otherwise)
+
+    try:
+        parent = reproduced(lambda otherwise: once(planned.recorded, otherwise, {}))
+        attempt = once(planned.driven, parent.otherwise, {"fork": change_json(planned.change)})
+    except ProcessLost as lost:
+        reason = f"The fork of {planned.recorded.key[0]!r} was given up: {lost}."
+        return Forked(planned, Attempt(_undriven(planned.recorded, reason), f"ProcessLost: {lost}"), drafts)
+    return Forked(planned, attempt, drafts)
+
+
+def _verdict(evidence: Evidence, units: Sequence[Forked], named: Sequence[str]) -> Verdict:
+    attempts = [one.attempt for one in units]
+    digests = {digest for one in attempts if one.source and (digest := code_digest(one.source)) is not None}
+    results = [one.result for one in attempts] + [UnitResult(driven=False)] * evidence.undriven
+    found = verdict(
+        results,
+        fidelity=evidence.fidelity,
+        missing=evidence.missing,
+        taints=[*evidence.taints, *named],
+        recorded_code=evidence.code,
+        replayed_code=", ".join(sorted(digests)) or None,
+    )
+    stopped = any(one.result.missing for one in attempts)
+    return replace(found, status=VerdictStatus.LIMITED) if stopped else found
+
+
+def _ended(units: Sequence[Forked]) -> str:
+    """How control logic ended: of the units that change, the first that did not end well."""
+    changed = [one for one in units if one.planned.change.changed] or list(units)
+    endings = [one.attempt.ended or "it did not end" for one in changed]
+    return next((ending for ending in endings if ending != "OK"), "OK" if endings else "nothing could be driven")

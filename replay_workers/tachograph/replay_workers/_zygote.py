@@ -53,4 +53,10 @@ def _replayed(pipe: ChildPipe) -> Frame:
     unit = unit_of(header, blob)
     extra = cast("dict[str, Frame]", header["extra"])
     sys.argv = ["replay"]
-    return attempt_json(attempt(unit, Parent(pipe), otherwise_of(extra["otherwise"]), output))
+    otherwise = otherwise_of(extra["otherwise"])
+    if "fork" in extra:
+        from tachograph.replay_workers._fork_attempt import forked
+        from tachograph.replay_workers._fork_change import change_of
+
+        return attempt_json(forked(unit, pipe, otherwise, change_of(extra["fork"]), output))
+    return attempt_json(attempt(unit, Parent(pipe), otherwise, output))

@@ -1,0 +1,177 @@
+"""One call of a fork: answered and never executed, and written down as it came back."""
+
+from __future__ import annotations
+
+from tachograph.core.boundary import IMMEDIATE, Chunk, Counted, Delivery, Outcome, Request, outcome_of_error
+from tachograph.core.canonical import decode_body
+from tachograph.core.replay import Served
+from tachograph.replay_workers._fork_answers import Answer
+from tachograph.replay_workers._fork_draft import Payload
+from tachograph.replay_workers._fork_effects import ForkEffects
+from tachograph.replay_workers._fork_failure import failure_of
+from tachograph.replay_workers._fork_session import ForkSession, Found
+from tachograph.replay_workers._halt import Halt
+from tachograph.replay_workers._passage import ReplayPassage
+from tachograph.replay_workers._session import Stream
+from tachograph.schemas import CallOutcome
+
+_NOT_EXECUTED = "answered in a fork, where effects are never executed"
+_STOPPED = Outcome(CallOutcome.CANCELLED)
+
+
+class ForkPassage(ReplayPassage):
+    """A call that is answered."""
+
+    __slots__ = ("_answer", "_call_id", "_chunks", "_done", "_effects", "_fork")
+
+    def __init__(
+        self, fork: ForkSession, stream: Stream, request: Request, answer: Answer, call_id: int, effects: ForkEffects
+    ) -> None:
+        super().__init__(fork, stream, request, Served(answer.step, answer.fixture, tentative=not answer.strict))
+        self._fork = fork
+        self._answer = answer
+        self._call_id = call_id
+        self._effects = effects
+        self._chunks = 0
+        self._done = False
+
+    def serve(self) -> Outcome:
+        """The answer."""
+        outcome = super().serve() if self._has_place else self._plain()
+        self._answered(outcome, IMMEDIATE)
+        return outcome
+
+    async def serve_async(self) -> Outcome:
+        """The answer, delivered as the recorded one was."""
+        if not self._has_place:
+            outcome = self._plain()
+            self._answered(outcome, IMMEDIATE)
+            return outcome
+        counted = Counted(super().serve_async(), self._fork.turns)
+        key = (self._stream.key, self._call_id)
+        self._fork.waiting[key] = f"{self._stream.key[0]!r} for {self._request.kind} {self._request.name}"
+        try:
+            outcome = await counted
+        except Halt:
+            raise
+        except BaseException as error:
+            self._broken_off(outcome_of_error(self._request, error), self._fork.turns.delivery(counted.yields))
+            raise
+        finally:
+            self._fork.waiting.pop(key, None)
+        self._answered(outcome, self._fork.turns.delivery(counted.yields))
+        return outcome
+
+    def next_chunk(self) -> Chunk | None:
+        """The next piece."""
+        if not self._has_place:
+            return None
+        piece = super().next_chunk()
+        if piece is not None:
+            self._chunk(IMMEDIATE)
+        return piece
+
+    async def next_chunk_async(self) -> Chunk | None:
+        """The next piece, delivered as the recorded one was."""
+        if not self._has_place:
+            return None
+        counted = Counted(super().next_chunk_async(), self._fork.turns)
+        try:
+            piece = await counted
+        except Halt:
+            raise
+        except BaseException as error:
+            self._broken_off(outcome_of_error(self._request, error), self._fork.turns.delivery(counted.yields))
+            raise
+        if piece is not None:
+            self._chunk(self._fork.turns.delivery(counted.yields))
+        return piece
+
+    def finish(self, outcome: Outcome, delivery: Delivery) -> None:
+        """Control logic stopped reading a stream."""
+        if self._has_place:
+            super().finish(outcome, delivery)
+        self._broken_off(_STOPPED, IMMEDIATE)
+
+    @property
+    def _has_place(self) -> bool:
+        """Whether the answer has a place in the recorded order."""
+        return self._answer.origin in ("recorded", "override")
+
+    def _plain(self) -> Outcome:
+        result = self._answer.fixture.result
+        return Outcome(CallOutcome.OK, value=decode_body(result) if result is not None else None)
+
+    def _answered(self, outcome: Outcome, delivery: Delivery) -> None:
+        """Write down how the call came back with its answer."""
+        if self._done:
+            return
+        self._done = True
+        fields: dict[str, object] = {"call_id": self._call_id, "yields": delivery.yields, "gap": delivery.gap}
+        fixture, origin = self._answer.fixture, self._answer.origin
+        message = self._request.kind == "messages" and self._has_place and fixture.seq > 0
+        body = Payload(fixture.result) if fixture.result is not None else None
+        if origin == "recorded":
+            kind = "MessageReceived" if message else "CallFinished"
+            bodies: dict[str, Payload | None] = {"receipt": None} if self._is_effect else {}
+            self._fork.draft(self._stream, kind, fields, bodies, source=fixture.seq, origin=fixture.seq)
+        elif message:
+            self._fork.draft(self._stream, "MessageReceived", fields, {"body": body}, source=fixture.seq)
+        else:
+            self._own_end(fields, CallOutcome.OK, body)
+        self._effect_over(outcome)
+
+    def _broken_off(self, outcome: Outcome, delivery: Delivery) -> None:
+        """Write down that control logic ended the call."""
+        if self._done or self._fork.schedule.halted:
+            return
+        self._done = True
+        fields: dict[str, object] = {"call_id": self._call_id, "yields": delivery.yields, "gap": delivery.gap}
+        self._own_end(fields, outcome.status, None, outcome.error)
+        self._effect_over(outcome)
+
+    def _own_end(
+        self,
+        fields: dict[str, object],
+        status: CallOutcome,
+        result: Payload | None,
+        error: BaseException | None = None,
+    ) -> None:
+        fields |= {
+            "outcome": status.value, "chunks": self._chunks, "unrecorded": None, "usage": None, "details": None,
+        }  # fmt: skip
+        bodies: dict[str, Payload | None] = {"receipt": None, "result": result}
+        failure = failure_of(self._fork, error) if error is not None else None
+        self._fork.draft(self._stream, "CallFinished", fields, bodies, error=failure)
+
+    def _chunk(self, delivery: Delivery) -> None:
+        piece = self._answer.fixture.pieces[self._chunks]
+        fields: dict[str, object] = {
+            "call_id": self._call_id, "index": self._chunks, "yields": delivery.yields, "gap": delivery.gap,
+        }  # fmt: skip
+        self._chunks += 1
+        if piece.seq:
+            self._fork.draft(self._stream, "CallChunk", fields, source=piece.seq, origin=piece.seq)
+        else:
+            self._fork.draft(self._stream, "CallChunk", fields, {"data": Payload(piece.data)})
+
+    @property
+    def _is_effect(self) -> bool:
+        return self._request.effect == "write"
+
+    def _effect_over(self, outcome: Outcome) -> None:
+        """What control logic holds the effect for stays in the fork; for everybody else it was not executed."""
+        if not self._is_effect:
+            return
+        step = self._answer.step
+        self._effects.came_back(self._request, step, Found(step), outcome.status)
+        fields: dict[str, object] = {
+            "effect_id": self._call_id,
+            "name": self._fork.clean(self._request.name),
+            "idempotency_key": self._effects.key(self._request),
+            "from_state": "PLANNED",
+            "to_state": "FAILED",
+            "reason": _NOT_EXECUTED,
+            "by": "recorder",
+        }
+        self._fork.draft(self._stream, "EffectTransitioned", fields, {"receipt": None})
