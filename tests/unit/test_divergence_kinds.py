@@ -130,6 +130,17 @@ def test_a_read_that_came_later_or_elsewhere_is_not_blamed() -> None:
     assert blame(found, [replace(READ, after_step=2), replace(READ, agent_id="other")]) == found
 
 
+def test_a_read_of_a_related_agent_is_blamed_where_the_agent_made_none() -> None:
+    """What the entry point read went into the agent's first call; an own read comes first."""
+    found = diverged("tf1 tg1", "tf1 tg2")
+    elsewhere = replace(READ, agent_id="run", line=3)
+    assert blame(found, [elsewhere]) == found
+    blamed = blame(found, [elsewhere], {"run"})
+    assert blamed.unrecorded == elsewhere
+    assert "app.py:3; at step 2 of agent 'billing' the recording" in blamed.sentence
+    assert blame(found, [READ, elsewhere], {"run"}).unrecorded == READ
+
+
 def test_the_latest_read_is_blamed() -> None:
     """What was still as recorded after an early read clears that read."""
     late = replace(READ, after_step=1, line=99)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from tachograph.core.causality import EventId
@@ -54,18 +54,34 @@ def classify(place: Place, replayed: Sequence[Step], *, complete: bool) -> Diver
     return replace(found, sentence=sentence(found))
 
 
-def blame(divergence: Divergence, reads: Sequence[UnrecordedInput]) -> Divergence:
+def blame(divergence: Divergence, reads: Sequence[UnrecordedInput], related: Collection[str] = ()) -> Divergence:
     """The divergence, put down to a read that bypassed the boundary, where its agent made one before.
 
     The latest read before the divergence is blamed: what came between was still as recorded.
+
+    Args:
+        divergence: what was found.
+        reads: in the order in which they were made.
+        related: the agents that opened this one and those that it opened. They share its variables, so that a read of
+            theirs is blamed where the agent itself made none.
     """
-    earlier = [read for read in reads if read.agent_id == divergence.agent_id and read.after_step < divergence.step]
-    if not earlier:
+    cause = _cause(divergence, reads, related)
+    if cause is None:
         return divergence
-    cause = max(earlier, key=lambda read: read.after_step)
     what = divergence.sentence.replace(f" of agent {divergence.agent_id!r}", "", 1)
+    if cause.agent_id != divergence.agent_id:
+        what = divergence.sentence
     text = f"{read_sentence(cause)}; {what[:1].lower()}{what[1:]}"
     return replace(divergence, kind=DivergenceKind.UNRECORDED_INPUT, unrecorded=cause, sentence=text)
+
+
+def _cause(
+    divergence: Divergence, reads: Sequence[UnrecordedInput], related: Collection[str]
+) -> UnrecordedInput | None:
+    own = [read for read in reads if read.agent_id == divergence.agent_id and read.after_step < divergence.step]
+    if own:
+        return max(own, key=lambda read: read.after_step)
+    return next((read for read in reversed(reads) if read.agent_id in related), None)
 
 
 def event_id_of(run_id: str, step: Step | None) -> str | None:
