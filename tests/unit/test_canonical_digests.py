@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -79,22 +79,33 @@ def _conversation(source: random.Random, calls: int, new_bytes: int) -> Iterator
         yield messages
 
 
-@pytest.mark.parametrize("ordered", [True, False])
-def test_a_growing_conversation_is_stored_once(ordered: bool) -> None:
-    """100 calls over a conversation growing to 800 KB store, references included, at most 1.15 times what is new."""
+TOOLS = [{"name": f"tool{number}", "description": "what it does, and when; " * (number + 3)} for number in range(30)]
+
+SHAPES: dict[str, tuple[float, Callable[[list[dict[str, object]]], object]]] = {
+    "as they are": (1.1, lambda messages: {"messages": messages, "model": "m"}),
+    "before a long tail": (1.1, lambda messages: {"messages": messages, "model": "m", "tools": TOOLS}),
+    "in parts": (1.1, lambda messages: [{"content": [{"type": "text", "text": m["content"]}]} for m in messages]),
+    "as a list of texts": (1.3, lambda messages: [message["content"] for message in messages]),
+    "as one text": (1.3, lambda messages: "\n".join(str(message["content"]) for message in messages)),
+}
+"""How a caller may hand over a conversation, and what storing it may cost relative to what is new."""
+
+
+@pytest.mark.parametrize(("shape", "ordered"), [*((shape, True) for shape in SHAPES), ("as they are", False)])
+def test_a_growing_conversation_is_stored_once(shape: str, ordered: bool) -> None:
+    """100 calls over a conversation growing to 800 KB store little more than what is new, references included."""
     source = random.Random(7)
-    tools = [{"name": f"tool{n}", "description": _prose(source, 300)} for n in range(20)]
+    bar, made = SHAPES[shape]
     objects = MemoryObjects()
     stored = 0
     data = b""
     for messages in _conversation(source, 100, 8000):
-        request = {"args": [], "kwargs": {"messages": messages, "model": "m", "tools": tools, "user": "u1"}}
-        data = encode_body(request, ordered=ordered)
+        data = encode_body(made(messages), ordered=ordered)
         body, new = _store(data, objects)
-        assert read_body(body, objects, DIGESTER, "e") == data
         stored += new + (len(body.inline) if body.inline is not None else 32 * len(body.chunks))
+    assert read_body(body, objects, DIGESTER, "e") == data
     assert len(data) > 800_000
-    assert stored / len(data) < 1.15
+    assert stored / len(data) < bar
 
 
 def test_an_insertion_moves_only_the_cuts_near_it() -> None:

@@ -23,9 +23,9 @@ INLINE_BYTES_MAX = 16 * 1024
 
 _KEY_BYTES = 32
 _GROUP = b"\0tachograph group\0"
-_GROUP_KEYS_MIN = 8
+_GROUP_KEYS_MIN = 4
 _GROUP_KEYS_MAX = 64
-_GROUP_ODDS = 8
+_GROUP_ODDS = 4
 
 
 def make_body(data: bytes, *, redacted: bool, digester: Digester) -> tuple[Body, tuple[tuple[bytes, bytes], ...]]:
@@ -46,6 +46,20 @@ def make_body(data: bytes, *, redacted: bool, digester: Digester) -> tuple[Body,
 
 
 def _grouped(keys: list[bytes], digester: Digester) -> tuple[tuple[bytes, ...], list[tuple[bytes, bytes]]]:
+    """The keys that stand in the body, and the groups to store: groups are grouped in turn."""
+    objects: list[tuple[bytes, bytes]] = []
+    behind: list[bytes] = []
+    while True:
+        groups, open_keys = _whole_groups(keys, digester)
+        if not groups:
+            return (*keys, *behind), objects
+        objects += groups
+        behind = [*open_keys, *behind]
+        keys = [key for key, _ in groups]
+
+
+def _whole_groups(keys: list[bytes], digester: Digester) -> tuple[list[tuple[bytes, bytes]], list[bytes]]:
+    """Groups of keys, each under its own key, and the keys behind the last whole group."""
     groups: list[tuple[bytes, bytes]] = []
     open_keys: list[bytes] = []
     for key in keys:
@@ -54,7 +68,7 @@ def _grouped(keys: list[bytes], digester: Digester) -> tuple[tuple[bytes, ...], 
             group = _GROUP + b"".join(open_keys)
             groups.append((digester.digest(group), group))
             open_keys = []
-    return (*(key for key, _ in groups), *open_keys), groups
+    return groups, open_keys
 
 
 def read_body(body: Body, objects: ObjectStore, digester: Digester, event_id: str) -> bytes:
@@ -95,13 +109,15 @@ def body_keys(body: Body, objects: ObjectStore, digester: Digester, event_id: st
     Raises:
         MissingBody: a group is not there or not what it was.
     """
-    for key in body.chunks:
+    waiting = list(reversed(body.chunks))
+    while waiting:
+        key = waiting.pop()
         data = _object(key, body, objects, digester, event_id)
-        if not data.startswith(_GROUP):
+        if data.startswith(_GROUP):
+            inner = (data[start : start + _KEY_BYTES] for start in range(len(_GROUP), len(data), _KEY_BYTES))
+            waiting += reversed(list(inner))
+        else:
             yield key
-            continue
-        for start in range(len(_GROUP), len(data), _KEY_BYTES):
-            yield data[start : start + _KEY_BYTES]
 
 
 def _object(key: bytes, body: Body, objects: ObjectStore, digester: Digester, event_id: str) -> bytes:

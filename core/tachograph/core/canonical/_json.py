@@ -13,7 +13,7 @@ DEPTH_MAX = 64
 TAGGED_DEPTH_MAX = 3 * DEPTH_MAX
 """A level becomes at most three of JSON, `{"$dict": [[key, value]]}`; orjson writes up to 254."""
 
-ITEMS_MAX = 4_000_000
+ITEMS_MAX = 1_000_000
 """Values in one payload, shared ones counted each time: ends what a few shared lists within each other would blow up."""
 
 INTEGER_MAX = 2**53 - 1
