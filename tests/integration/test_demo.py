@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from public_runs import nothing
 from recordings import check_run, payloads_of
+from tachograph.core.errors import InvalidSetting
 from tachograph.core.ports import ReplayOptions
 from tachograph.core.state import empty, fold, signatures
 from tachograph.producers.demo import Office, record_demo, record_fleet
@@ -35,7 +37,7 @@ def test_the_customer_gets_two_mails(tmp_path: Path) -> None:
     result = record_demo(tmp_path / "home", 7, lambda _done, _total, what: steps.append(what))
     events = check_run(payloads_of(tmp_path / "home", result.run_id))
     assert result.mails_received == 2
-    assert len(steps) == 3
+    assert len(steps) == 4
     sends = [event for event in events if isinstance(event, CallStarted) and event.name == "send_mail"]
     outcomes = {
         event.call_id: event.outcome for event in events if isinstance(event, CallFinished) and _of(event, sends)
@@ -152,3 +154,12 @@ def _is_concurrent(events: list[Event], agent_id: str) -> bool:
             if out > 1:
                 return True
     return False
+
+
+def test_the_demo_without_its_mail_server_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The missing package is named with the command that brings it, and nothing is left open."""
+    monkeypatch.setitem(sys.modules, "aiosmtpd.smtp", None)
+    office = Office(4)
+    with pytest.raises(InvalidSetting, match=r"pip install 'tachograph\[demo\]'"):
+        office.__enter__()
+    assert not office.directory.exists()

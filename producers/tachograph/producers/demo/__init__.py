@@ -1,7 +1,7 @@
 """The demo fleet: a refund desk of four agents in two processes, on real parts.
 
 Read `_desk` (triage and billing) and `_back_office` (mailer and auditor) first: they are the control logic. `_database`,
-`_service` and `_mail` are the outside, `_office` starts and stops it, `_demo` records a run.
+`_service`, `_mail` and `_mail_server` are the outside, `_office` starts and stops it, `_demo` records a run.
 """
 
 from tachograph.producers.demo._back_office import auditor, careful_mailer, mailer

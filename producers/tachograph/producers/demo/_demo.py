@@ -33,8 +33,10 @@ def record_demo(home: Path, seed: int, progress: Progress) -> DemoResult:
     with Office(seed) as office:
         progress(1, 3, "the fleet works on a ticket, in two processes")
         run_id = asyncio.run(record_fleet(home, office))
-        progress(3, 3, "recorded")
-        return DemoResult(run_id, office.mail.mails_to(CUSTOMER), {_name_of(mailer): _name_of(careful_mailer)})
+        progress(2, 3, "counting the mails of the customer")
+        mails = office.mail.mails_to(CUSTOMER)
+    progress(3, 3, "recorded")
+    return DemoResult(run_id, mails, {_name_of(mailer): _name_of(careful_mailer)})
 
 
 def _name_of(entrypoint: Callable[..., object]) -> str:
@@ -67,9 +69,8 @@ def _start_back_office(home: Path, office: Office, context: str) -> subprocess.P
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    if process.poll() is None:
+    with process:
         process.kill()
-        process.communicate()
 
 
 def _wait_for(process: subprocess.Popen[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from tachograph.producers.demo._database import create_database
-from tachograph.producers.demo._mail import MailSink
+from tachograph.producers.demo._mail_server import MailSink
 from tachograph.producers.demo._places import Places
 from tachograph.producers.demo._service import DeskService
 
