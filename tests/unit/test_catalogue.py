@@ -281,6 +281,17 @@ def test_rebuild_check_names_what_differs_and_rebuild_mends_it(home: Home) -> No
     assert home.catalogue.effect(desk.effect_id).state is UNKNOWN
 
 
+def test_a_home_that_cannot_be_written_is_catalogued_in_memory(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evidence on a read-only medium can be looked at."""
+    with home.new_spool() as writer:
+        writer.append(small_fleet(digester=home.digester))
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    again = Home.open(home.path)
+    assert [row.run_id for row in again.catalogue.runs()] == ["run-1"]
+    assert rebuild(again, check=True).differences == ()
+    assert not (home.path / "catalogue.db").exists()
+
+
 def _ask(path: Path, start: multiprocessing.synchronize.Event, out: multiprocessing.SimpleQueue) -> None:
     start.wait()
     home = Home.open(path)
