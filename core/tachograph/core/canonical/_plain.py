@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from gc import get_referents
 from typing import TypeGuard, cast
 
 import orjson
@@ -35,43 +35,50 @@ def is_plain_float(value: float) -> bool:
     return FLOAT_MIN <= abs(value) < FLOAT_MAX and value % 1 != 0
 
 
-# The exact type of what these are called with was just looked at; a cast for each value would cost as much as the look.
-_VALUES = cast("Callable[[object], Iterable[object]]", dict[object, object].values)
-_EXTEND = cast("Callable[[list[object], object], None]", list[object].extend)
-_IS_PLAIN_FLOAT = cast("Callable[[object], bool]", is_plain_float)
+_CONTAINERS = frozenset({dict, list})
+_PLAIN = frozenset({str, int, bool, type(None)}) | _CONTAINERS
+_SMALL_LAYER_MAX = 64
+"""Up to so many values are opened in one go: were they all one long list, it would be held as often as that."""
 
 
-def is_plain(value: object) -> TypeGuard[JsonValue]:  # noqa: C901  # one loop without calls: the price of each value
+def is_plain(value: object) -> TypeGuard[JsonValue]:
     """Whether a value is made of exact built-in types and numbers that orjson writes as RFC 8785 asks.
 
-    Keys are left to `dump`, which takes nothing but strings.
+    Keys are left to `dump`, which takes nothing but strings. Layer by layer, since what a layer holds, and of which
+    types, the interpreter gathers without a step of Python for each value.
     """
-    values, extend, is_float = _VALUES, _EXTEND, _IS_PLAIN_FLOAT
     layer = [value]
     count = 0
     for _ in range(DEPTH_MAX + 1):
-        below: list[object] = []
-        for item in layer:
-            kind = type(item)
-            if kind is str or kind is int:
-                continue
-            if kind is dict:
-                extend(below, values(item))
-            elif kind is list:
-                extend(below, item)
-            elif item is None or kind is bool:
-                continue
-            elif kind is not float or not is_float(item):
-                return False
-            if len(below) > ITEMS_MAX:
-                return False
-        if not below:
+        kinds = set(map(type, layer))
+        if not kinds <= _PLAIN and not _are_plain_floats(kinds, layer):
+            return False
+        if kinds.isdisjoint(_CONTAINERS):
             return True
+        below = get_referents(*layer) if len(layer) <= _SMALL_LAYER_MAX else _below(layer, ITEMS_MAX - count)
         count += len(below)
         if count > ITEMS_MAX:
             return False
         layer = below
     return False
+
+
+def _are_plain_floats(kinds: set[type], layer: list[object]) -> bool:
+    """Whether what is not plain in a layer are floats, and these are."""
+    return kinds - _PLAIN == {float} and all(is_plain_float(item) for item in layer if type(item) is float)
+
+
+def _below(layer: list[object], count_max: int) -> list[object]:
+    """What the containers of a layer hold, or more than `count_max` of it."""
+    below: list[object] = []
+    for item in layer:
+        if type(item) is dict:
+            below += cast("dict[object, object]", item).values()
+        elif type(item) is list:
+            below += cast("list[object]", item)
+        if len(below) > count_max:
+            break
+    return below
 
 
 def dump(value: JsonValue, *, ordered: bool) -> bytes:
