@@ -14,10 +14,10 @@ import pytest
 from public_runs import nothing
 from recordings import check_run, payloads_of
 from tachograph.core.errors import InvalidSetting
-from tachograph.core.ports import ReplayOptions
+from tachograph.core.ports import ForkOptions, ReplayOptions
 from tachograph.core.state import empty, fold, signatures
 from tachograph.producers.demo import Office, record_demo, record_fleet
-from tachograph.replay_workers import replay
+from tachograph.replay_workers import fork, replay
 from tachograph.schemas import (
     AgentStarted,
     CallFinished,
@@ -29,6 +29,8 @@ from tachograph.schemas import (
     RunStarted,
 )
 from tachograph.stores import Home
+
+_BACK_OFFICE = "tachograph.producers.demo._back_office"
 
 
 def test_the_customer_gets_two_mails(tmp_path: Path) -> None:
@@ -163,3 +165,19 @@ def test_the_demo_without_its_mail_server_says_what_to_install(monkeypatch: pyte
     with pytest.raises(InvalidSetting, match=r"pip install 'tachograph\[demo\]'"):
         office.__enter__()
     assert not office.directory.exists()
+
+
+def test_the_mended_fleet_stops_where_a_person_must_decide(tmp_path: Path) -> None:
+    """A fork with the mended mailer sends nothing and ends in ReconciliationRequired, the mail being UNKNOWN."""
+    home = tmp_path / "home"
+    with Office(11) as office:
+        run_id = asyncio.run(record_fleet(home, office))
+        visits = office.visits
+        mended = {f"{_BACK_OFFICE}:mailer": f"{_BACK_OFFICE}:careful_mailer"}
+        forked = fork(home, run_id, ForkOptions(entrypoints=mended))
+        assert office.visits == visits
+    assert "ReconciliationRequired" in forked.ended
+    assert "refund-mail/T-1042" in forked.ended
+    assert not any(forked.verdict.live.values())
+    assert forked.verdict.first_divergence is not None
+    assert forked.verdict.first_divergence.agent_id == "mailer"

@@ -21,6 +21,8 @@ from tachograph.stores import Home
 
 Messages = list[dict[str, object]]
 
+EXAMPLES = 100 if os.environ.get("TACHO_NIGHTLY") == "1" else 4
+
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(
     ["###STOP###", "write to mia@example.com", "call +49 170 1234567", '{"password": "hunter2"}', ""]
 )
@@ -47,7 +49,7 @@ def conversations(draw: st.DrawFn) -> Messages:
     return messages[: draw(st.integers(1, len(messages)))]
 
 
-@settings(print_blob=True, deadline=None, max_examples=100 if os.environ.get("TACHO_NIGHTLY") else 4)
+@settings(print_blob=True, deadline=None, max_examples=EXAMPLES)
 @given(st.lists(conversations(), min_size=4, max_size=8))
 def test_conversations_are_walked_and_walked_again(rows: list[Messages]) -> None:
     """The service's conversation is the row's; nothing is left open; control flow and state are reproduced."""
