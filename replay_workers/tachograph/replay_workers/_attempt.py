@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tachograph.core.errors import EntrypointNotFound
 from tachograph.replay_workers._drive import drive
-from tachograph.replay_workers._guard import guarded
+from tachograph.replay_workers._guard import guarded, ordered
 from tachograph.replay_workers._import import imported, source_of
 from tachograph.replay_workers._output import Tail
-from tachograph.replay_workers._schedule import Otherwise
+from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._session import Outside, Session
 from tachograph.replay_workers._unit import Attempt, Unit
 
@@ -17,7 +17,7 @@ def attempt(unit: Unit, outside: Outside, otherwise: Otherwise, output: Tail | N
     session = Session(unit, outside, otherwise)
     ended: str | None = None
     driven = True
-    with guarded(session):
+    with ordered(session), guarded(session):
         try:
             entrypoint = imported(unit.entrypoint, unit.code)
         except EntrypointNotFound as error:

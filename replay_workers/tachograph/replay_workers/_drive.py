@@ -8,12 +8,11 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import cast
 
-from tachograph.core.boundary import Agent, Run, SyncAgent, ending, entered, left
+from tachograph.core.boundary import Agent, Run, SyncAgent, controlled, ending, entered, left
 from tachograph.core.canonical import decode_body
 from tachograph.replay_workers._failure import described_error
 from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._loop import VirtualLoop, VirtualPolicy
-from tachograph.replay_workers._schedule import Deadlock
 from tachograph.replay_workers._session import Session
 from tachograph.replay_workers._tape import ReplayTape
 
@@ -35,7 +34,7 @@ def drive(session: Session, entrypoint: Callable[..., object]) -> str | None:
             _on_loop(session, _asynchronous(session, tape, entrypoint, args, kwargs))
         else:
             _synchronous(session, tape, entrypoint, args, kwargs)
-    except (Halt, Deadlock):
+    except Halt:
         return None
     except BaseException as error:  # noqa: BLE001 whatever it is, it is how control logic ended
         return "{}: {}".format(*described_error(error))
@@ -61,7 +60,7 @@ def _synchronous(
 ) -> object:
     face = Run(tape) if session.unit.kind == "run" else SyncAgent(tape)
     try:
-        with _current(face):
+        with controlled(tape), _current(face):
             value = entrypoint(face, *args, **kwargs)
     except BaseException as error:
         tape.close(ending(error))
@@ -79,7 +78,8 @@ async def _asynchronous(
 ) -> object:
     face = Run(tape) if session.unit.kind == "run" else Agent(tape)
     try:
-        with _current(face):
+        session.schedule.start()
+        with controlled(tape), _current(face):
             value = await cast("Coroutine[object, object, object]", entrypoint(face, *args, **kwargs))
     except BaseException as error:
         tape.close(ending(error))
@@ -94,8 +94,8 @@ def _on_loop(session: Session, main: Coroutine[object, object, object]) -> objec
         asyncio.set_event_loop(loop)
         return loop.run_until_complete(main)
     except BaseException:
-        if session.schedule.halted is not None:  # whatever control logic made of it
-            raise session.schedule.halted from None
+        if session.schedule.halted:  # whatever control logic made of it
+            raise Halt from None
         raise
     finally:
         _clean_up(session, loop)
@@ -105,8 +105,8 @@ def _on_loop(session: Session, main: Coroutine[object, object, object]) -> objec
 
 def _clean_up(session: Session, loop: VirtualLoop) -> None:
     """Let what is left of control logic end; the boundary is shut by now."""
-    session.halt()
     session.schedule.close()
+    loop.set_exception_handler(lambda _loop, _context: None)
     for _ in range(_CLEAN_UP_TURNS_MAX):
         tasks = asyncio.all_tasks(loop)
         if not tasks:
@@ -115,7 +115,6 @@ def _clean_up(session: Session, loop: VirtualLoop) -> None:
             task.cancel()
         loop.call_soon(loop.stop)
         loop.run_forever()
-    loop.set_exception_handler(lambda _loop, _context: None)
     loop.run_until_complete(loop.shutdown_asyncgens())
 
 

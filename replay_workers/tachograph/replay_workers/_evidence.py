@@ -11,7 +11,7 @@ from tachograph.core.causality import GENESIS, event_hash
 from tachograph.core.errors import EvidenceBroken, MissingBody, UnsupportedSchema
 from tachograph.core.replay import StreamSteps, steps_of
 from tachograph.core.state import RunState, empty, fold, replayability
-from tachograph.replay_workers._places import StreamKey
+from tachograph.replay_workers._places import FiredTimer, StreamKey
 from tachograph.replay_workers._unit import Unit
 from tachograph.schemas import (
     CONTENT_OFFSET,
@@ -21,6 +21,7 @@ from tachograph.schemas import (
     Body,
     Event,
     RunStarted,
+    TimerFired,
     decode,
     is_optional,
     schema_tag,
@@ -101,9 +102,7 @@ def _decoded(payload: bytes, evidence: Evidence) -> Event | None:
     return None
 
 
-def _is_sound(
-    event: Event, payload: bytes, chains: dict[StreamKey, tuple[int, bytes]], evidence: Evidence
-) -> bool:
+def _is_sound(event: Event, payload: bytes, chains: dict[StreamKey, tuple[int, bytes]], evidence: Evidence) -> bool:
     """Whether the event is the next of its stream, and hashes to what it says."""
     meta = event.meta
     key = (meta.agent_id, meta.incarnation)
@@ -132,6 +131,7 @@ def _folded(evidence: Evidence) -> RunState:
 def _cut(home: Home, evidence: Evidence) -> None:
     """Cut the run into units."""
     bodies = _Bodies(home, evidence)
+    bodies.timers = [_timer(event) for event in evidence.events if isinstance(event, TimerFired)]
     streams = steps_of(evidence.events, bodies.read)
     times = _times(evidence.events)
     opened = {_key(event): event for event in evidence.events if isinstance(event, RunStarted | AgentStarted)}
@@ -202,6 +202,7 @@ def _unit(
         redaction=start.redaction,
         streams=tuple(sorted(group, key=lambda stream: (stream.agent_id, stream.incarnation))),
         times={key: times[key] for key in keys},
+        timers=tuple(timer for timer in bodies.timers if timer.stream in set(keys)),
         code=(code,) if isinstance(code, str) else (),
     )
 
@@ -212,6 +213,7 @@ class _Bodies:
     def __init__(self, home: Home, evidence: Evidence) -> None:
         self._home = home
         self._broken: set[StreamKey] = set()
+        self.timers: list[FiredTimer] = []
         self.evidence = evidence
 
     def read(self, body: Body, event_id: str) -> bytes:
@@ -249,6 +251,11 @@ def _miss(evidence: Evidence, text: str) -> None:
         evidence.missing.append(text)
     elif len(evidence.missing) == _NAMED_MAX:
         evidence.missing.append("More is missing than can be listed here; run `tacho verify` for the extent.")
+
+
+def _timer(event: TimerFired) -> FiredTimer:
+    meta = event.meta
+    return FiredTimer(_key(event), event.number, event.delay_us, event.gap, meta.seq, meta.hlc)
 
 
 def _key(event: Event) -> StreamKey:

@@ -26,7 +26,7 @@ from tachograph.replay_workers._import import code_digest
 from tachograph.replay_workers._process import ProcessLost, ReplayProcess, asked_bytes, digest_answer
 from tachograph.replay_workers._replay import _head, _undriven
 from tachograph.replay_workers._result_json import attempt_of, otherwise_json
-from tachograph.replay_workers._schedule import Otherwise
+from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._search import reproduced
 from tachograph.replay_workers._sources import new_run_id, now_us
 from tachograph.replay_workers._unit import Attempt, Unit
@@ -59,9 +59,7 @@ def fork(home: Path, run_id: str, options: ForkOptions) -> ForkResult:
     return ForkResult(fork_id, run_id, found, _ended(units), time.monotonic() - began)
 
 
-def _forked(
-    home: Home, evidence: Evidence, planned: Planned, options: ForkOptions, process: ReplayProcess
-) -> Forked:
+def _forked(home: Home, evidence: Evidence, planned: Planned, options: ForkOptions, process: ReplayProcess) -> Forked:
     drafts: list[Draft] = []
 
     def answer(question: Frame) -> Frame:

@@ -19,7 +19,7 @@ from tachograph.replay_workers._import import imported, source_of
 from tachograph.replay_workers._loop import VirtualPolicy
 from tachograph.replay_workers._output import Tail
 from tachograph.replay_workers._pipe import ChildPipe, Parent
-from tachograph.replay_workers._schedule import Otherwise
+from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._unit import Attempt, Unit
 from tachograph.schemas import EndOutcome
 
@@ -27,9 +27,7 @@ _STOPPED = "tachograph.ForkStopped"
 """The error in the last event of a stream that the fork could not carry on."""
 
 
-def forked(
-    unit: Unit, pipe: ChildPipe, otherwise: Otherwise, change: Change, output: Tail | None = None
-) -> Attempt:
+def forked(unit: Unit, pipe: ChildPipe, otherwise: Otherwise, change: Change, output: Tail | None = None) -> Attempt:
     """Import a unit's entry point under the guard, drive it on a forking tape, and say what it showed."""
     session = ForkSession(unit, Parent(pipe), otherwise, change, pipe.ask)
     driven = True

@@ -19,9 +19,7 @@ def failure_of(session: ForkSession, error: BaseException) -> Failure:
         if base not in (BaseException, object)
     )
     arguments = _arguments(error)
-    return Failure(
-        name, bases, session.clean(message), session.redacted(arguments) if arguments is not None else None
-    )
+    return Failure(name, bases, session.clean(message), session.redacted(arguments) if arguments is not None else None)
 
 
 def _arguments(error: BaseException) -> bytes | None:

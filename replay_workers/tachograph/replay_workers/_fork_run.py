@@ -165,9 +165,7 @@ def changes_of(parent_run_id: str, options: ForkOptions) -> dict[str, object]:
     return {
         "parent_run_id": parent_run_id,
         "from_event": options.from_event,
-        "overrides": [
-            {"what": one.what, "event_id": one.event_id, "value": one.value} for one in options.overrides
-        ],
+        "overrides": [{"what": one.what, "event_id": one.event_id, "value": one.value} for one in options.overrides],
         "entrypoints": dict(options.entrypoints),
         "code": options.code,
         "miss": options.miss,

@@ -18,7 +18,7 @@ from tachograph.replay_workers._fork_parts import Parts
 from tachograph.replay_workers._frames import place_of
 from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._places import StreamKey
-from tachograph.replay_workers._schedule import Otherwise
+from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._session import Outside, Session, Stream
 from tachograph.replay_workers._unit import Unit
 from tachograph.replay_workers._wire import Frame
@@ -115,9 +115,7 @@ class ForkSession(Session):
         """Put an event of the fork down; returns its `seq`."""
         told = self._told.get(stream.key)
         at = self.schedule.now
-        return self.log.append(
-            Draft(stream.key, kind, at, told, fields, bodies or {}, error, source, origin, opener)
-        )
+        return self.log.append(Draft(stream.key, kind, at, told, fields, bodies or {}, error, source, origin, opener))
 
     def told(self, stream: Stream, logical_time_us: int) -> None:
         """An agent was told this time."""
@@ -165,13 +163,18 @@ class ForkSession(Session):
     def _override(self, step: Step, found: Found) -> Answer | None:
         recorded, fixture = found.step, found.fixture
         if recorded is None and self._unused:
-            recorded, fixture = self._parts[step.agent_id, step.incarnation].overridden(step, self._unused) or (None, None)
+            recorded, fixture = self._parts[step.agent_id, step.incarnation].overridden(step, self._unused) or (
+                None,
+                None,
+            )
         if recorded is None or fixture is None:
             return None
         body = self._unused.pop((recorded.agent_id, recorded.incarnation, recorded.seq), None)
         if body is None:
             return None
-        other = "" if recorded.key == step.key else f", which was asked with other arguments in the fork ({_named(step)})"
+        other = (
+            "" if recorded.key == step.key else f", which was asked with other arguments in the fork ({_named(step)})"
+        )
         self.taint(f"another answer was given to {_event(self.unit.run_id, recorded)}{other}")
         return Answer("override", recorded, overridden(fixture, self.payload(body)), found.strict)
 

@@ -11,7 +11,18 @@ from tachograph.replay_workers._guard_chance import chance_patches
 from tachograph.replay_workers._guard_outside import guard_outside, outside_patches
 from tachograph.replay_workers._guard_time import Patch, VirtualClock, time_patches
 from tachograph.replay_workers._session import Session
+from tachograph.replay_workers._unordered import unordered_patches
 from tachograph.replay_workers._watch import REMEDIES, Noticed, Watch
+
+
+@contextmanager
+def ordered(session: Session) -> Iterator[None]:
+    """Give an order to what asyncio leaves to addresses, while control logic is imported and driven."""
+    undo = [_applied(patch) for patch in unordered_patches(session.schedule)]
+    try:
+        yield
+    finally:
+        _undone(undo)
 
 
 @contextmanager
@@ -27,8 +38,7 @@ def guarded(session: Session) -> Iterator[None]:
         yield
     finally:
         guard_outside(None)
-        for owner, name, value in reversed(undo):
-            setattr(owner, name, value)
+        _undone(undo)
 
 
 def _applied(patch: Patch) -> Patch:
@@ -36,6 +46,11 @@ def _applied(patch: Patch) -> Patch:
     before = getattr(owner, name)
     setattr(owner, name, value)
     return owner, name, before
+
+
+def _undone(undo: list[Patch]) -> None:
+    for owner, name, value in reversed(undo):
+        setattr(owner, name, value)
 
 
 def _report(session: Session, noticed: Noticed) -> None:

@@ -132,4 +132,3 @@ def _environ(watch: Watch) -> object:
         genuine.encodevalue,
         genuine.decodevalue,
     )
-

@@ -106,7 +106,9 @@ class _StandIn(type):
     _stands_for: type
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, cls._stands_for) if "_stands_for" in vars(cls) else super().__instancecheck__(instance)
+        return (
+            isinstance(instance, cls._stands_for) if "_stands_for" in vars(cls) else super().__instancecheck__(instance)
+        )
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         if "_stands_for" in vars(cls):

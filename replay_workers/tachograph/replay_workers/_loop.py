@@ -1,13 +1,17 @@
-"""An event loop without a world: its selector never waits, its time is virtual."""
+"""An event loop without a world: it never waits, and its time is virtual."""
 
 from __future__ import annotations
 
 import asyncio
 import heapq
-import selectors
 import threading
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable
+from contextvars import Context
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple, Unpack, cast
+
+from tachograph.core.boundary import Outside, control_tape
+from tachograph.replay_workers._places import StreamKey
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -23,113 +27,150 @@ THREAD_SECONDS = 0.0005
 _THREADS_WAIT_SECONDS = 5.0
 """Real seconds that an idle loop waits for threads which control logic started itself."""
 
-_NEVER = float("-inf")
+
+class Task(asyncio.Task[Any]):  # whatever its coroutine gives
+    """A task whose place in a set follows from when it was made, not from its address."""
+
+    number = 0
+
+    def __hash__(self) -> int:
+        return self.number
 
 
-class _VirtualSelector(selectors.BaseSelector):
-    """Asked once in every turn of the loop; there are no files to wait for."""
+class Timer(asyncio.TimerHandle):
+    """A timer that knows which one of its stream's it is."""
 
-    def __init__(self) -> None:
-        self.turn: Callable[[], None] = lambda: None
+    __slots__ = ("delay", "number", "stream")
 
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        self.turn()
-        return []
-
-    def register(self, fileobj: object, events: int, data: object = None) -> selectors.SelectorKey:
-        raise PermissionError("there is no network in a replay; reach the outside through the agent")
-
-    def unregister(self, fileobj: object) -> selectors.SelectorKey:
-        raise KeyError(fileobj)
-
-    def modify(self, fileobj: object, events: int, data: object = None) -> selectors.SelectorKey:
-        raise KeyError(fileobj)
-
-    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:  # the base class's type
-        return {}
-
-    def close(self) -> None:
-        self.turn = lambda: None
+    number: int
+    delay: float
+    """For how many seconds it was set."""
+    stream: StreamKey | None
+    """None where it is not control logic's."""
 
 
-class VirtualLoop(asyncio.SelectorEventLoop):
+class VirtualLoop(asyncio.BaseEventLoop):
     """A deterministic loop: callbacks run in asyncio's own order, and a schedule decides what happens when none is ready.
 
     Timers fire only when the schedule says so; `time()` is the schedule's.
     """
 
+    # The private names below are BaseEventLoop's; tests/unit/test_engine_loop.py holds every supported Python to them.
+    _ready: deque[asyncio.Handle]
+    _scheduled: list[asyncio.TimerHandle]
+    _stopping: bool
+
     def __init__(self, schedule: Schedule) -> None:
+        super().__init__()
         self._schedule = schedule
         self._woken = threading.Event()
-        self._checking = False
-        self._virtual_selector = _VirtualSelector()
-        super().__init__(self._virtual_selector)
-        self._virtual_selector.turn = self._turn
-
-    # The private names below are BaseEventLoop's; tests/unit/test_engine_loop.py holds every supported Python to them.
+        self._tasks_made = 0
+        self._timers_set = 0
+        self._todo: deque[asyncio.Handle] = deque()
+        self._postponed: list[tuple[int, int, Callable[[], object]]] = []
+        self.set_task_factory(_numbered)
 
     def time(self) -> float:
-        if self._checking:  # the loop asks which timers are due; only the schedule fires them
-            self._checking = False
-            return _NEVER
         return self._schedule.now
 
     @property
     def is_busy(self) -> bool:
         """Whether a callback is ready, or the loop is asked to stop."""
-        return bool(self._ready) or self._stopping  # type: ignore[attr-defined]
+        return bool(self._ready) or self._stopping
 
-    def next_timer(self) -> float | None:
-        """When the earliest timer is due; None if there is none."""
-        scheduled = cast("list[asyncio.TimerHandle]", self._scheduled)  # type: ignore[attr-defined]
-        if scheduled and not scheduled[0].cancelled():
-            return scheduled[0].when()
-        return min((timer.when() for timer in scheduled if not timer.cancelled()), default=None)
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: Unpack[Ts],
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        timer = Timer(when, callback, args, self, context)
+        tape = control_tape()
+        self._timers_set += 1
+        timer.delay = when - self._schedule.now
+        timer.stream = getattr(tape, "key", None)
+        timer.number = tape.set_timer() if tape is not None else self._timers_set
+        heapq.heappush(self._scheduled, timer)
+        timer._scheduled = True  # type: ignore[attr-defined]
+        self._schedule.timer_set(timer)
+        return timer
 
-    def timers(self) -> list[asyncio.TimerHandle]:
+    def timers(self) -> list[Timer]:
         """The pending timers, earliest first."""
-        scheduled = cast("list[asyncio.TimerHandle]", self._scheduled)  # type: ignore[attr-defined]
-        return sorted((timer for timer in scheduled if not timer.cancelled()), key=asyncio.TimerHandle.when)
+        if not self._scheduled:
+            return []
+        scheduled = cast("list[Timer]", self._scheduled)
+        return sorted((timer for timer in scheduled if not timer.cancelled()), key=_moment)
 
-    def fire(self, timer: asyncio.TimerHandle) -> None:
+    def fire(self, timer: Timer) -> None:
         """Make a timer's callback ready."""
-        scheduled = self._scheduled  # type: ignore[attr-defined]
+        scheduled = self._scheduled
         if scheduled[0] is timer:
             heapq.heappop(scheduled)
         else:
             scheduled.remove(timer)
             heapq.heapify(scheduled)
         timer._scheduled = False  # type: ignore[attr-defined]
-        self._ready.append(timer)  # type: ignore[attr-defined]
+        self._ready.append(timer)
+
+    def wake(self, callback: Callable[[], object], *, first: bool) -> None:
+        """Make a callback ready for the turn that begins, before or after all others."""
+        handle = asyncio.Handle(callback, (), self, None)
+        if first:
+            self._ready.appendleft(handle)
+        else:
+            self._ready.append(handle)
+
+    def postpone(self, index: int, callback: Callable[[], object]) -> None:
+        """Call a function within this turn: once what stands before it in the recorded order has happened, or last."""
+        heapq.heappush(self._postponed, (index, len(self._postponed), callback))
 
     def wait_for_threads(self) -> bool:
         """Wait until a thread of control logic has given the loop something to do; False if none will."""
         return threading.active_count() > 1 and self._woken.wait(_THREADS_WAIT_SECONDS)
+
+    def new_task(self) -> int:
+        """The number of a task that control logic makes."""
+        self._tasks_made += 1
+        return self._tasks_made
 
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: Unpack[Ts]
     ) -> asyncio.Future[T]:
         """Run the function here and now; its result comes a little later, as from a thread."""
         future: asyncio.Future[T] = self.create_future()
+        result: T | None = None
+        failure: Exception | None = None
         try:
             result = func(*args)
         except Exception as error:  # noqa: BLE001 whatever it is, it belongs to who awaits it
-            self.call_later(THREAD_SECONDS, _settle, future, None, error)
-        else:
-            self.call_later(THREAD_SECONDS, _settle, future, result, None)
+            failure = error
+        with Outside():
+            self.call_later(THREAD_SECONDS, _settle, future, result, failure)
         return future
 
-    def _turn(self) -> None:
+    def _run_once(self) -> None:
         self._woken.clear()
         self._schedule.turn(self)
+        todo = self._todo = self._ready
+        self._ready = deque()
+        try:
+            self._run_turn(todo)
+        finally:
+            self._ready.extendleft(reversed(todo))
+
+    def _run_turn(self, todo: deque[asyncio.Handle]) -> None:
+        postponed = self._postponed
+        while todo or postponed:
+            if postponed and (not todo or self._schedule.is_next(postponed[0][0])):
+                heapq.heappop(postponed)[2]()
+                continue
+            handle = todo.popleft()
+            if not handle.cancelled():
+                handle._run()
 
     def _process_events(self, event_list: object) -> None:
-        self._checking = True
-
-    def _make_self_pipe(self) -> None:
-        self._ssock = self._csock = None
-
-    def _close_self_pipe(self) -> None:
         pass
 
     def _write_to_self(self) -> None:
@@ -145,6 +186,17 @@ class VirtualPolicy(asyncio.DefaultEventLoopPolicy):
 
     def new_event_loop(self) -> asyncio.AbstractEventLoop:
         return VirtualLoop(self._schedule)
+
+
+def _numbered(loop: asyncio.AbstractEventLoop, coro: Any, **options: Any) -> Task:  # as asyncio gives them
+    assert isinstance(loop, VirtualLoop)
+    task = Task(coro, loop=loop, **options)
+    task.number = loop.new_task()
+    return task
+
+
+def _moment(timer: Timer) -> tuple[float, int]:
+    return timer.when(), timer.number
 
 
 def _settle(future: asyncio.Future[T], result: T | None, error: Exception | None) -> None:

@@ -6,7 +6,15 @@ import asyncio
 from collections.abc import Generator
 from types import coroutine
 
-from tachograph.core.boundary import CANCELLED, CANCELLED_WAITED, WAITED, Chunk, Delivery, Outcome, Request
+from tachograph.core.boundary import (
+    CANCELLED,
+    CANCELLED_READY,
+    CANCELLED_WAITED,
+    Chunk,
+    Delivery,
+    Outcome,
+    Request,
+)
 from tachograph.core.canonical import decode_body
 from tachograph.core.errors import InternalError
 from tachograph.core.replay import Fixture, Served, Step
@@ -88,6 +96,7 @@ class ReplayPassage:
         if 0 < yields <= BARE_TURNS_MAX:
             for _ in range(yields):
                 await _turn()
+            await self._session.schedule.in_order(self._place(piece))
         elif yields <= CANCELLED:
             await self._cancelled(yields, piece)
         else:
@@ -105,13 +114,14 @@ class ReplayPassage:
     async def _cancelled(self, yields: int, piece: int) -> None:
         """The recorded call ended because control logic cancelled it; so does this one."""
         try:
-            await asyncio.get_running_loop().create_future()
+            await self._session.schedule.cancellation(self._place(piece), at_once=yields <= CANCELLED_READY)
         except asyncio.CancelledError:
             if yields == CANCELLED_WAITED:
                 await self._session.schedule.arrival(self._place(piece))
             else:
-                for _ in range(CANCELLED - yields):
+                for _ in range((CANCELLED_READY if yields <= CANCELLED_READY else CANCELLED) - yields):
                     await _turn()
+                self._session.schedule.arrived(self._place(piece))
             if self._fixture.outcome is CallOutcome.CANCELLED:
                 raise
 
@@ -130,6 +140,3 @@ class ReplayPassage:
 def _turn() -> Generator[None, None, None]:
     """Give way to the loop once."""
     yield
-
-
-assert WAITED == -1 > CANCELLED

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tachograph.core.boundary import CANCELLED_WAITED, WAITED
-from tachograph.core.replay import StreamSteps
+from tachograph.core.boundary import CANCELLED, CANCELLED_WAITED
+from tachograph.core.replay import Fixture, Step, StreamSteps
+from tachograph.replay_workers._signal import Signal
 from tachograph.schemas import GAP_MAX
 
 END = -1
@@ -23,23 +23,40 @@ PlaceKey = tuple[StreamKey, int, int]
 """(stream, step number, piece or `END`)."""
 
 
+@dataclass(frozen=True, slots=True)
+class FiredTimer:
+    """A timer of control logic that fired in the recording."""
+
+    stream: StreamKey
+    number: int
+    """Which of its stream's timers, from 1."""
+    delay_us: int
+    gap: int
+    seq: int
+    hlc: int
+
+
 @dataclass(slots=True)
 class Place:
-    """Where a result arrived that a replay has to release."""
+    """Where a result arrived, or a timer fired, which a replay has to let happen there."""
 
     index: int
     """In the unit's order."""
     at: float
     """Seconds since the unit's first event."""
     gap: int | None
-    """Turns since the arrival before it; None: apart, or counted from the call's own beginning."""
+    """Turns since the anchor before it; None: apart, or counted from the call's own beginning."""
     turns: int | None
     """Turns since the call's own beginning; None: not counted from there."""
     due: int | None = None
     """The turn in which it is to be released."""
-    future: asyncio.Future[None] | None = None
+    signal: Signal | None = None
     """What control logic waits on, once it does."""
     released: bool = False
+    timer: FiredTimer | None = None
+    """Set where it is a timer that fires here."""
+    induced: bool = False
+    """Control logic ended the call itself: nothing is released here, but it happened at this place."""
 
 
 @dataclass(slots=True)
@@ -53,25 +70,39 @@ class Order:
     agents: list[str] = field(default_factory=list)
     """Whose event it is."""
     at: list[float] = field(default_factory=list)
-    """Seconds since the unit's first event."""
+    """Seconds since the unit's first event; of a beginning: when it was surely over."""
     arrivals: dict[PlaceKey, Place] = field(default_factory=dict)
 
 
 Times = Mapping[StreamKey, Sequence[int]]
 """Microseconds of every event of a stream, by `seq - 1`."""
 
-_Entry = tuple[int, StreamKey, int, int, int, int, int]
-"""(hlc, stream, number, piece or -2 for a beginning, seq, yields, gap)."""
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A place in the making."""
+
+    hlc: int
+    stream: StreamKey
+    number: int
+    piece: int
+    """`_BEGIN`, `_TIMER`, `END`, or a piece's number."""
+    seq: int
+    yields: int = 0
+    gap: int = 0
+    timer: FiredTimer | None = None
+
 
 _BEGIN = -2
+_TIMER = -3
 
 
-def order_of(streams: Sequence[StreamSteps], times: Times) -> Order:
-    """The order of a unit's streams."""
-    entries: list[_Entry] = []
+def order_of(streams: Sequence[StreamSteps], times: Times, timers: Sequence[FiredTimer] = ()) -> Order:
+    """The order of a unit's streams, with the timers that fired."""
+    entries = [_Entry(one.hlc, one.stream, 0, _TIMER, one.seq, 0, one.gap, one) for one in timers]
     for stream in streams:
-        _collect(entries, stream)
-    entries.sort()
+        _collect(entries, stream, timers)
+    entries.sort(key=_key)
     order = Order()
     base = min((when[0] for when in times.values() if when), default=0)
     for stream in streams:
@@ -81,38 +112,65 @@ def order_of(streams: Sequence[StreamSteps], times: Times) -> Order:
     return order
 
 
-def _collect(entries: list[_Entry], stream: StreamSteps) -> None:
+def _key(entry: _Entry) -> tuple[int, StreamKey, int, int]:
+    return entry.hlc, entry.stream, entry.number, entry.piece
+
+
+def _collect(entries: list[_Entry], stream: StreamSteps, timers: Sequence[FiredTimer]) -> None:
     key = (stream.agent_id, stream.incarnation)
+    alien = _seqs(stream)
+    alien.update(timer.seq for timer in timers if timer.stream == key)
     for step, fixture in zip(stream.steps, stream.fixtures, strict=True):
-        entries.append((step.hlc, key, step.number, _BEGIN, step.seq, 0, 0))
+        over = _over(step, fixture, alien, stream.last_seq)
+        entries.append(_Entry(step.hlc, key, step.number, _BEGIN, over))
         if fixture is None:
             continue
         for index, piece in enumerate(fixture.pieces):
-            if _is_arrival(piece.yields):
-                entries.append((piece.hlc, key, step.number, index, piece.seq, piece.yields, piece.gap))
-        if fixture.outcome is not None and _is_arrival(fixture.yields):
-            entries.append((fixture.hlc, key, step.number, END, fixture.seq, fixture.yields, fixture.gap))
+            if piece.yields != 0:
+                entries.append(_Entry(piece.hlc, key, step.number, index, piece.seq, piece.yields, piece.gap))
+        if fixture.outcome is not None and fixture.yields != 0:
+            entries.append(_Entry(fixture.hlc, key, step.number, END, fixture.seq, fixture.yields, fixture.gap))
 
 
-def _is_arrival(yields: int) -> bool:
-    return yields in (WAITED, CANCELLED_WAITED) or yields > BARE_TURNS_MAX
+def _seqs(stream: StreamSteps) -> set[int]:
+    """`seq` of every event that does not belong to what came before it at once."""
+    found = {step.seq for step in stream.steps if step.kind != "agent"}
+    for fixture in stream.fixtures:
+        if fixture is not None:
+            found.update(piece.seq for piece in fixture.pieces if piece.yields != 0)
+            if fixture.yields != 0:
+                found.add(fixture.seq)
+    return found
+
+
+def _over(step: Step, fixture: Fixture | None, alien: set[int], last: int) -> int:
+    """`seq` of the last event that followed the step's beginning at once: its end, or an effect's move."""
+    seq = step.seq
+    if fixture is None or step.kind == "agent":
+        return seq
+    while seq < last and seq + 1 not in alien:
+        seq += 1
+    return seq
 
 
 def _place(order: Order, index: int, entry: _Entry, at: float) -> None:
-    _, key, number, piece, _, yields, gap = entry
-    order.agents.append(key[0])
+    order.agents.append(entry.stream[0])
     order.at.append(at)
-    if piece == _BEGIN:
-        order.begins[key][number - 1] = index
+    if entry.piece == _BEGIN:
+        order.begins[entry.stream][entry.number - 1] = index
         order.places.append(None)
         return
-    counted = yields > BARE_TURNS_MAX
-    place = Place(index, at, None if counted or gap >= GAP_MAX else gap, yields if counted else None)
+    counted = entry.yields > 0
+    induced = CANCELLED_WAITED < entry.yields <= CANCELLED
+    apart = counted or induced or entry.gap >= GAP_MAX
+    place = Place(index, at, None if apart else entry.gap, entry.yields if counted else None)
+    place.induced = induced
+    place.timer = entry.timer
     order.places.append(place)
-    order.arrivals[key, number, piece] = place
+    if entry.timer is None:
+        order.arrivals[entry.stream, entry.number, entry.piece] = place
 
 
 def _moment(times: Times, entry: _Entry) -> int:
-    hlc, key, seq = entry[0], entry[1], entry[4]
-    known = times.get(key, ())
-    return known[seq - 1] if 0 < seq <= len(known) else (hlc >> 16) * 1000
+    known = times.get(entry.stream, ())
+    return known[entry.seq - 1] if 0 < entry.seq <= len(known) else (entry.hlc >> 16) * 1000

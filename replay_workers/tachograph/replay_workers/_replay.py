@@ -18,7 +18,7 @@ from tachograph.replay_workers._evidence import Evidence, evidence_of, with_code
 from tachograph.replay_workers._import import code_digest
 from tachograph.replay_workers._process import ProcessLost, ReplayProcess, asked_bytes, digest_answer
 from tachograph.replay_workers._result_json import attempt_of, otherwise_json
-from tachograph.replay_workers._schedule import Otherwise
+from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._search import reproduced
 from tachograph.replay_workers._unit import Attempt, Unit
 from tachograph.replay_workers._wire import Frame, unit_frame
@@ -67,9 +67,7 @@ def replay_run(home: Home, run_id: str, options: ReplayOptions, process: ReplayP
     return ReplayResult(run_id, name, found, time.monotonic() - began, error)
 
 
-def _attempted(
-    home: Home, evidence: Evidence, unit: Unit, options: ReplayOptions, process: ReplayProcess
-) -> Attempt:
+def _attempted(home: Home, evidence: Evidence, unit: Unit, options: ReplayOptions, process: ReplayProcess) -> Attempt:
     def answer(question: Frame) -> Frame:
         if question["ask"] == "digest":
             return digest_answer(home.digester.digest(asked_bytes(question)))

@@ -13,7 +13,7 @@ from tachograph.core.replay import (
     read_from_json,
     read_json,
 )
-from tachograph.replay_workers._schedule import Alternative, Otherwise
+from tachograph.replay_workers._alternatives import Alternative, Otherwise
 from tachograph.replay_workers._unit import Attempt
 from tachograph.replay_workers._wire import Frame, Json
 
@@ -32,7 +32,7 @@ def attempt_json(attempt: Attempt) -> Frame:
         "taints": list(result.taints),
         "missing": list(result.missing),
         "ended": attempt.ended,
-        "alternatives": [[one.what, one.key, one.value, one.margin, one.after] for one in attempt.alternatives],
+        "alternatives": [[one.what, one.key, one.value, one.after] for one in attempt.alternatives],
         "output": attempt.output,
         "source": attempt.source,
     }
@@ -40,7 +40,7 @@ def attempt_json(attempt: Attempt) -> Frame:
 
 def attempt_of(data: Frame, otherwise: Otherwise) -> Attempt:
     """The inverse of `attempt_json`."""
-    alternatives = cast("list[tuple[str, int, int, float, int]]", data["alternatives"])
+    alternatives = cast("list[tuple[str, int, int, int]]", data["alternatives"])
     return Attempt(
         result=UnitResult(
             divergences=tuple(_divergence(found) for found in cast("list[dict[str, Json]]", data["divergences"])),
@@ -64,16 +64,15 @@ def attempt_of(data: Frame, otherwise: Otherwise) -> Attempt:
 def otherwise_json(otherwise: Otherwise) -> Frame:
     """What an attempt is to do differently, as JSON."""
     return {
-        "choices": [[key, value] for key, value in otherwise.choices.items()],
         "early": [[key, value] for key, value in otherwise.early.items()],
+        "orders": [[key, value] for key, value in otherwise.orders.items()],
     }
 
 
 def otherwise_of(data: Frame) -> Otherwise:
     """The inverse of `otherwise_json`."""
-    choices = cast("list[tuple[int, int]]", data["choices"])
-    early = cast("list[tuple[int, int]]", data["early"])
-    return Otherwise(dict(choices), dict(early))
+    early, orders = (dict(cast("list[tuple[int, int]]", data[name])) for name in ("early", "orders"))
+    return Otherwise(early, orders)
 
 
 def _divergence(data: dict[str, Json]) -> Divergence:

@@ -1,128 +1,116 @@
-"""Decides what happens on a virtual loop when nothing is ready: a recorded result arrives, or a timer fires.
+"""Decides what happens on a virtual loop, and in which turn: a recorded result arrives, a timer fires.
 
-The recording fixes the order in which steps began and results arrived, and mostly also the turn of the loop in which they
-did. What it does not tell is when a timer of control logic fired that no step followed: there the recorded times
-decide, and where these are close together the choice is kept as an alternative for another attempt.
+The recording says of everything that came from outside in which order it came, and in which turn after the one before
+where the loop did not run dry between; else it comes when nothing is ready. What it does not say is left open as an
+alternative for another attempt.
 """
 
 from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
-from tachograph.core.boundary import Door, current_agent
-from tachograph.replay_workers._loop import VirtualLoop
+from tachograph.replay_workers._alternatives import Alternative, Otherwise
+from tachograph.replay_workers._halt import Halt
+from tachograph.replay_workers._loop import Timer, VirtualLoop
+from tachograph.replay_workers._permutation import neighbours, order_of_rank, rank_of
 from tachograph.replay_workers._places import Order, Place, PlaceKey, StreamKey
-
-CLOSE_SECONDS = 0.02
-"""Two happenings this close may have been in either order."""
-
-TOGETHER_SECONDS = 0.0001
-"""Timers this close fire in the same turn."""
-
-TIMER_LATE_SECONDS = 0.0003
-"""How late a timer fires, at the least: selectors wait in whole milliseconds."""
+from tachograph.replay_workers._signal import Signal
+from tachograph.replay_workers._timers import PendingTimers
 
 SPIN_TURNS_MAX = 2_000
 """Turns in which control logic only gives way; after that what it spins for must happen."""
 
-_ALTERNATIVES_MAX = 64
-
-Option = Place | asyncio.TimerHandle
-"""What may happen next: a result arrives, or a timer fires."""
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """Something that may have happened otherwise."""
-
-    what: str
-    """`choice` or `early`."""
-    key: int
-    """Number of the choice; index of the place."""
-    value: int
-    """The option to take; the turn to release it in."""
-    margin: float
-    """Seconds between the two."""
-    after: int
-    """How many places of the unit's order had been passed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Otherwise:
-    """What an attempt does differently from the first one."""
-
-    choices: Mapping[int, int] = field(default_factory=dict)
-    early: Mapping[int, int] = field(default_factory=dict)
-
-    def with_(self, alternative: Alternative) -> Otherwise:
-        """This, and one thing more."""
-        if alternative.what == "choice":
-            return Otherwise({**self.choices, alternative.key: alternative.value}, self.early)
-        return Otherwise(self.choices, {**self.early, alternative.key: alternative.value})
-
-
-class Deadlock(BaseException):
-    """Nothing is ready, nothing will arrive, no timer is set."""
+_ALTERNATIVES_MAX = 256
+_PERMUTED_MAX = 8
+"""Longer sequences keep the order they were given in."""
 
 
 class Schedule:
-    """The virtual time of a unit, and what has arrived in it."""
+    """The virtual time of a unit, and what has happened in it."""
 
     def __init__(self, order: Order, otherwise: Otherwise | None = None) -> None:
         self.now = 0.0
         """Virtual seconds since the unit's first event."""
         self.number = 0
         """Number of the loop's turn."""
-        self.halted: BaseException | None = None
-        """Once set, every loop of the unit ends with it."""
+        self.halted = False
+        """Once set, every loop of the unit ends."""
+        self.closed = False
         self.alternatives: list[Alternative] = []
         self.stalled: Callable[[], None] = lambda: None
         """Called when the unit cannot go on."""
-        self.closed = False
+        self.fired: Callable[[StreamKey, int], None] = lambda _stream, _seq: None
+        """Called with the stream and `seq` of a recorded timer that fires."""
         self._order = order
         self._otherwise = otherwise or Otherwise()
         self._passed = bytearray(len(order.places))
         self._first = 0
         self._due: list[tuple[int, int, Place]] = []
         self._waiting: dict[int, Place] = {}
-        self._latest: Place | None = None
-        self._choices = 0
+        self._ending: list[Signal] = []
+        self._orders = 0
         self._spun = 0
-        self._chained: dict[int, Place] = _chain(order)
+        self._timers = PendingTimers(order)
+        self._start, self._following = _chain(order)
+
+    # What control logic does.
+
+    def start(self) -> None:
+        """The unit starts in this turn."""
+        if self._start is not None:
+            self._anchored(self._start, self.number)
 
     def began(self, stream: StreamKey, number: int) -> None:
         """Control logic took a recorded step."""
         index = self._order.begins[stream][number - 1]
+        if index > self._first:
+            self._overtaken(index)
         self._passed[index] = 1
         self._spun = 0
         at = self._order.at[index]
         if at > self.now:
             self.now = at
-        if index > self._first:
-            self._overtaken(index)
 
     async def arrival(self, key: PlaceKey) -> None:
         """Wait until the recorded result arrives."""
         place = self._order.arrivals[key]
         if place.released:
             return
-        future = place.future = asyncio.get_running_loop().create_future()
+        signal = place.signal = Signal(self, place.index)
         self._waiting[place.index] = place
         if place.turns is not None:
             place.due = self.number + place.turns
-        early = self._otherwise.early.get(place.index)
-        if early is not None:
-            place.due = early
-        if place.due is not None:
-            heapq.heappush(self._due, (place.due, place.index, place))
+        place.due = self._otherwise.early.get(place.index, place.due)
+        self._expect(place)
         try:
-            await future
+            await signal
         except BaseException:
             self._waiting.pop(place.index, None)
             raise
+
+    async def in_order(self, key: PlaceKey) -> None:
+        """A result is there in this turn: wait until what the recording has before it in the turn has happened."""
+        place = self._order.arrivals[key]
+        if self._advance() < place.index:
+            await self._postponed(place.index)
+        self._pass(place)
+
+    async def cancellation(self, key: PlaceKey, *, at_once: bool) -> None:
+        """Wait until control logic cancels the call, and hear of it in that turn or the next one."""
+        signal = Signal(self, self._order.arrivals[key].index)
+        signal.at_once = at_once
+        await signal
+
+    def cancelled(self, signal: Signal) -> None:
+        """Control logic cancels what waits for this."""
+        loop = asyncio.get_running_loop()
+        if signal.at_once and isinstance(loop, VirtualLoop):
+            loop.postpone(signal.index, signal.wake)
+            return
+        self._ending.append(signal)
+        loop.call_soon(self._end_next)
 
     def arrived(self, key: PlaceKey) -> None:
         """A result is there without having been waited for."""
@@ -130,148 +118,122 @@ class Schedule:
         if place is not None and not place.released:
             self._pass(place)
 
+    def timer_set(self, timer: Timer) -> None:
+        """Control logic sets a timer."""
+        place = self._timers.add(timer)
+        if place is not None:
+            self._expect(place)
+
+    def arranged(self, count: int) -> list[int]:
+        """In which order to take some things that the recording took in an unknown one."""
+        if not 1 < count <= _PERMUTED_MAX:
+            return list(range(count))
+        number = self._orders
+        self._orders += 1
+        order = order_of_rank(self._otherwise.orders.get(number, 0), count)
+        for other in neighbours(order):
+            self._open("order", number, rank_of(other))
+        return order
+
     def advance(self, seconds: float) -> None:
         """Let virtual time pass."""
         self.now += seconds
 
+    def is_next(self, index: int) -> bool:
+        """Whether everything before this place has happened."""
+        return self._advance() >= index
+
     def close(self) -> None:
-        """From now on loops only run what is ready."""
-        self.closed = True
+        """From now on loops only run what is ready, and the boundary is shut."""
+        self.closed = self.halted = True
         for place in self._waiting.values():
-            if place.future is not None:
-                place.future.cancel()
+            if place.signal is not None:
+                place.signal.cancel()
         self._waiting.clear()
+
+    # What the loop asks for.
 
     def turn(self, loop: VirtualLoop) -> None:
         """A turn of the loop begins."""
         self.number += 1
         if self.closed:
             return
-        if self.halted is not None:
-            raise self.halted
-        while self._due and self._due[0][0] <= self.number:
-            self._release(heapq.heappop(self._due)[2])
-        if not loop.is_busy:
-            self._idle(loop)
-            return
+        if self.halted:
+            raise Halt
+        self._happen_due(loop)
+        while not loop.is_busy:
+            if not self._happen(loop) and not loop.wait_for_threads():
+                self.stalled()
+                raise Halt
+            self._happen_due(loop)
         self._spun += 1
         if self._spun > SPIN_TURNS_MAX and self._next_due() is None:
             self._spun = 0
             self._happen(loop)
 
-    def _idle(self, loop: VirtualLoop) -> None:
-        while not loop.is_busy:
-            if self._happen(loop):
-                continue
-            if loop.wait_for_threads():
-                continue
-            self.stalled()
-            raise self.halted or Deadlock
+    def _happen_due(self, loop: VirtualLoop) -> None:
+        while self._due and self._due[0][0] <= self.number:
+            self._let_happen(heapq.heappop(self._due)[2], loop)
 
     def _happen(self, loop: VirtualLoop) -> bool:
-        """Let the next thing happen; False if there is none."""
-        place = self._expected() or self._next_due()
-        when = loop.next_timer()
-        if place is not None and (when is None or place.at + CLOSE_SECONDS < when):
-            return self._release(place)
-        if when is not None:
-            return self._choose(loop, place, when)
-        place = min(self._waiting.values(), key=lambda waiting: waiting.index, default=None)
-        return place is not None and self._release(place)
-
-    def _choose(self, loop: VirtualLoop, place: Place | None, when: float) -> bool:
-        near = [timer for timer in loop.timers() if timer.when() <= when + CLOSE_SECONDS]
-        options: list[Option] = [*near]
-        if place is not None and place.at <= when + CLOSE_SECONDS:
-            options.append(place)
-        taken = self._taken(options)
-        if isinstance(taken, Place):
-            return self._release(taken)
-        together = [timer for timer in near if 0 <= timer.when() - taken.when() <= TOGETHER_SECONDS]
-        return self._fire(loop, together)
-
-    def _taken(self, options: list[Option]) -> Option:
-        """Which option is taken."""
-        if len(options) == 1:
-            return options[0]
-        number = self._choices
-        self._choices += 1
-        chosen = self._otherwise.choices.get(number)
-        if chosen is not None and chosen < len(options):
-            return options[chosen]
-        taken = self._likely(options)
-        when = _moment(options[taken])
-        for other, option in enumerate(options):
-            if other != taken and len(self.alternatives) < _ALTERNATIVES_MAX:
-                margin = abs(_moment(option) - when)
-                self.alternatives.append(Alternative("choice", number, other, margin, self._first))
-        return options[taken]
-
-    def _likely(self, options: list[Option]) -> int:
-        """The option that the recorded order and times speak for."""
-        earliest = min(range(len(options)), key=lambda index: _moment(options[index]))
-        if isinstance(options[earliest], Place):
-            return earliest
-        agent = self._next_agent()
-        for index, option in enumerate(options):
-            if isinstance(option, asyncio.TimerHandle) and agent is not None and _agent_of(option) == agent:
-                return index
-        return earliest
-
-    def _next_agent(self) -> str | None:
-        """Whose step the recording has next."""
+        """Nothing is ready: let the next thing happen; False if there is none."""
         first = self._advance()
-        if first < len(self._passed) and self._order.places[first] is None:
-            return self._order.agents[first]
-        return None
-
-    def _fire(self, loop: VirtualLoop, timers: list[asyncio.TimerHandle]) -> bool:
-        self.now = max(self.now, timers[0].when() + TIMER_LATE_SECONDS)
-        for timer in timers:
+        place = self._order.places[first] if first < len(self._passed) else None
+        if place is not None and (place.timer is not None or place.index in self._waiting):
+            return self._let_happen(place, loop)
+        due = self._next_due()
+        if due is not None:
+            return self._let_happen(due, loop)
+        # Control logic is not the recorded one, or was recorded on a loop whose timers could not be seen.
+        timer = self._timers.unrecorded(loop.timers(), self._order.agents[first] if first < len(self._passed) else "")
+        if timer is not None:
+            self.now = max(self.now, timer.when())
             loop.fire(timer)
+            return True
+        place = min(self._waiting.values(), key=lambda waiting: waiting.index, default=None)
+        place = place or self._timers.next_place()
+        return place is not None and self._let_happen(place, loop)
+
+    def _let_happen(self, place: Place, loop: VirtualLoop) -> bool:
+        if place.released:
+            return True
+        if place.due is not None and place.due > self.number:
+            self.number = place.due  # nothing of control logic runs in the turns between
+        if place.timer is not None:
+            timer = self._timers.take(place, loop.timers())
+            if timer is not None:
+                self.fired(place.timer.stream, place.timer.seq)
+                loop.fire(timer)
+        elif place.signal is not None:
+            self._waiting.pop(place.index, None)
+            if place.signal.give():
+                loop.wake(place.signal.wake, first=place.index in self._otherwise.early)
+        self._pass(place)
+        following = self._following.get(place.index)
+        if following is not None:
+            self._anchored(following, self.number)
         return True
 
-    def _expected(self) -> Place | None:
-        """The first thing that has not happened yet, if it is a result that is waited for."""
-        first = self._advance()
-        return self._waiting.get(first)
+    def _anchored(self, place: Place, turn: int) -> None:
+        """The place is a known number of turns behind this one."""
+        assert place.gap is not None
+        if place.released or place.index in self._otherwise.early:
+            return
+        place.due = turn + place.gap
+        if place.timer is None:
+            self._open("early", place.index, place.due)
+        self._expect(place)
+
+    def _expect(self, place: Place) -> None:
+        """Put a place on the list of what is due, if it is, and control logic waits for it."""
+        waited_for = place.signal is not None if place.timer is None else self._timers.is_pending(place)
+        if place.due is not None and waited_for:
+            heapq.heappush(self._due, (place.due, place.index, place))
 
     def _next_due(self) -> Place | None:
         while self._due and self._due[0][2].released:
             heapq.heappop(self._due)
         return self._due[0][2] if self._due else None
-
-    def _advance(self) -> int:
-        passed, first = self._passed, self._first
-        while first < len(passed) and passed[first]:
-            first += 1
-        self._first = first
-        return first
-
-    def _release(self, place: Place) -> bool:
-        if place.released:
-            return True
-        if place.due is not None and place.due > self.number:
-            self.number = place.due  # nothing of control logic runs in the turns between
-        self._pass(place)
-        self._waiting.pop(place.index, None)
-        if place.future is not None and not place.future.done():
-            place.future.set_result(None)
-        following = self._chained.get(place.index)
-        if following is not None:
-            self._follow(following)
-        return True
-
-    def _follow(self, place: Place) -> None:
-        """The arrival after the released one comes a known number of turns later."""
-        assert place.gap is not None
-        if place.released or place.index in self._otherwise.early:
-            return
-        place.due = self.number + place.gap
-        if place.gap == 0 and place.future is not None:
-            self._release(place)
-        elif place.future is not None:
-            heapq.heappush(self._due, (place.due, place.index, place))
 
     def _pass(self, place: Place) -> None:
         place.released = True
@@ -279,34 +241,61 @@ class Schedule:
         self._spun = 0
         self.now = max(self.now, place.at)
 
+    def _advance(self) -> int:
+        """Index of the first thing that has not happened yet."""
+        passed, first = self._passed, self._first
+        while first < len(passed) and passed[first]:
+            first += 1
+        self._first = first
+        return first
+
+    def _end_next(self) -> None:
+        """One of the cancelled is woken, in the place of the one that was cancelled first."""
+        first = min(self._ending, key=lambda signal: signal.index)
+        self._ending.remove(first)
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, VirtualLoop) and not self.is_next(first.index):
+            loop.postpone(first.index, first.wake)
+        else:
+            first.wake()
+
+    def _postponed(self, index: int) -> Signal:
+        signal = Signal(self, index)
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+
+        def wake() -> None:
+            if signal.give():
+                signal.wake()
+
+        loop.postpone(index, wake)
+        return signal
+
     def _overtaken(self, index: int) -> None:
-        """A step was taken although the recording has a result before it that is still waited for."""
+        """A step is taken although the recording has a result before it that is still waited for."""
         first = self._advance()
         place = self._waiting.get(first) if first < index else None
-        if place is not None and place.due is None and len(self.alternatives) < _ALTERNATIVES_MAX:
-            margin = abs(self._order.at[index] - place.at)
-            self.alternatives.append(Alternative("early", place.index, self.number - 1, margin, first))
+        if place is not None and place.due is None:
+            self._open("early", place.index, self.number)
+
+    def _open(self, what: str, key: int, value: int) -> None:
+        """The recording leaves this open."""
+        if len(self.alternatives) < _ALTERNATIVES_MAX:
+            self.alternatives.append(Alternative(what, key, value, self._advance()))
 
 
-def _chain(order: Order) -> dict[int, Place]:
-    """By index of an arrival that had waited: the next one, where it came a known number of turns later."""
-    chained: dict[int, Place] = {}
+def _chain(order: Order) -> tuple[Place | None, dict[int, Place]]:
+    """What comes a known number of turns after the start, and after each anchor, by the anchor's index."""
+    start: Place | None = None
+    following: dict[int, Place] = {}
     before: Place | None = None
     for place in order.places:
-        if place is None or place.turns is not None:
+        if place is None or place.induced or place.turns is not None:
             continue
-        if before is not None and place.gap is not None:
-            chained[before.index] = place
+        if place.gap is not None:
+            if before is None:
+                start = place
+            else:
+                following[before.index] = place
         before = place
-    return chained
-
-
-def _moment(option: Option) -> float:
-    return option.at if isinstance(option, Place) else option.when()
-
-
-def _agent_of(timer: asyncio.TimerHandle) -> str | None:
-    """The agent in whose control logic a timer was set."""
-    context = getattr(timer, "_context", None)
-    agent = context.run(current_agent) if context is not None else None
-    return agent.id if isinstance(agent, Door) else None
+    return start, following

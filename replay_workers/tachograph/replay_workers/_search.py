@@ -9,15 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tachograph.replay_workers._schedule import Alternative, Otherwise
+from tachograph.replay_workers._alternatives import Alternative, Otherwise
 from tachograph.replay_workers._unit import Attempt
 
 ATTEMPTS_MAX = 40
 _SECONDS_MIN = 2.0
 _FACTOR = 10
 """Searching takes at most so many times as long as the first attempt."""
-
-_MARGIN_SECONDS_MAX = 0.05
 
 Try = Callable[[Otherwise], Attempt]
 
@@ -27,14 +25,14 @@ def reproduced(attempt: Try) -> Attempt:
     began = time.monotonic()
     best = attempt(Otherwise())
     limit = max(_SECONDS_MIN, _FACTOR * (time.monotonic() - began))
-    tried = {_key(best.otherwise)}
+    tried = {best.otherwise.key}
     for _ in range(ATTEMPTS_MAX):
         following = next(
-            (changed for one in _open(best) if _key(changed := best.otherwise.with_(one)) not in tried), None
+            (changed for one in _open(best) if (changed := best.otherwise.with_(one)).key not in tried), None
         )
         if following is None or _reach(best) is None or time.monotonic() - began > limit:
             break
-        tried.add(_key(following))
+        tried.add(following.key)
         found = attempt(following)
         if _further(found, best):
             best = found
@@ -42,9 +40,8 @@ def reproduced(attempt: Try) -> Attempt:
 
 
 def _open(best: Attempt) -> list[Alternative]:
-    """What may have been otherwise before the divergence, the likeliest first."""
-    near = [one for one in best.alternatives if one.margin <= _MARGIN_SECONDS_MAX]
-    return sorted(near, key=lambda one: (-one.after, one.margin))
+    """What may have been otherwise before the divergence, the nearest first."""
+    return sorted(best.alternatives, key=lambda one: -one.after)
 
 
 def _reach(attempt: Attempt) -> int | None:
@@ -57,7 +54,3 @@ def _further(one: Attempt, other: Attempt) -> bool:
     if reach is None:
         return one.ended is not None and not one.result.missing
     return known is not None and reach > known
-
-
-def _key(otherwise: Otherwise) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
-    return tuple(sorted(otherwise.choices.items())), tuple(sorted(otherwise.early.items()))

@@ -27,11 +27,12 @@ from tachograph.core.replay import (
     blame,
     sentence,
 )
+from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._frames import place_of
 from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._places import StreamKey, order_of
 from tachograph.replay_workers._rehydrate import rehydrated
-from tachograph.replay_workers._schedule import Otherwise, Schedule
+from tachograph.replay_workers._schedule import Schedule
 from tachograph.replay_workers._unit import Unit
 from tachograph.schemas import CallOutcome
 
@@ -71,9 +72,10 @@ class Session:
         self.unit = unit
         self.outside = outside
         self.policy: RedactionPolicy = policy_of(unit.redaction)
-        self.order = order_of(unit.streams, unit.times)
+        self.order = order_of(unit.streams, unit.times, unit.timers)
         self.schedule = Schedule(self.order, otherwise)
         self.schedule.stalled = self._stall
+        self.schedule.fired = self._timer_fired
         self.streams: dict[StreamKey, Stream] = {}
         self.reads: list[UnrecordedInput] = []
         self._frontier = Frontier()
@@ -110,8 +112,8 @@ class Session:
             Halt: the replay ends here.
         """
         with self._lock:
-            if self.schedule.halted is not None:
-                raise self.schedule.halted
+            if self.schedule.halted:
+                raise Halt
             matcher = stream.matcher
             if matcher is None:
                 raise self.halt()
@@ -148,7 +150,7 @@ class Session:
 
     def ended_otherwise(self, step: Step, outcome: CallOutcome) -> None:
         """Control logic ended a call that the recording let come back, or the reverse."""
-        if self.schedule.halted is not None:
+        if self.schedule.halted:
             return
         found = Divergence(
             kind=DivergenceKind.OUTCOME_CHANGED,
@@ -197,15 +199,14 @@ class Session:
 
     def halt(self) -> Halt:
         """End the replay; every further passage through the boundary raises this."""
-        if not isinstance(self.schedule.halted, Halt):
-            self.schedule.halted = Halt("the replay has ended here")
-        return self.schedule.halted
+        self.schedule.halted = True
+        return Halt()
 
     def result(self, *, driven: bool = True) -> UnitResult:
         """What the replay showed."""
         found = [*self._outcomes, *self._divergences()]
         return UnitResult(
-            divergences=tuple(blame(one, self.reads) for one in found),
+            divergences=tuple(blame(one, self.reads, self._related(one.agent_id)) for one in found),
             steps_recorded=sum(len(stream.steps) for stream in self.unit.streams),
             steps_replayed=sum(stream.maker.made for stream in self.streams.values()),
             agents=len(self.unit.streams),
@@ -215,6 +216,15 @@ class Session:
             taints=tuple(self._taints),
             missing=tuple(self._missing),
         )
+
+    def _related(self, agent_id: str) -> set[str]:
+        """The agents that opened this one, over however many, and those that it opened."""
+        opened_by = {stream.agent_id: stream.parent[0] for stream in self.unit.streams if stream.parent is not None}
+        related = {child for child, parent in opened_by.items() if parent == agent_id}
+        while (parent := opened_by.get(agent_id)) is not None and parent not in related:
+            related.add(parent)
+            agent_id = parent
+        return related
 
     def _divergences(self) -> list[Divergence]:
         matchers = [stream.matcher for stream in self.streams.values()]
@@ -228,6 +238,11 @@ class Session:
         self.schedule.began(stream.key, step.number)
         if not tentative and step.seq > stream.latest_seq and step.kind != "agent":
             stream.latest_seq = step.seq
+
+    def _timer_fired(self, key: StreamKey, seq: int) -> None:
+        stream = self.streams.get(key)
+        if stream is not None:
+            stream.latest_seq = max(stream.latest_seq, seq)
 
     def _stall(self) -> None:
         """Nothing can happen any more: every stream that has not ended is missing something."""

@@ -8,6 +8,7 @@ from tachograph.core.causality import check_id
 from tachograph.core.errors import AgentMisuse, InternalError
 from tachograph.replay_workers._failure import described_error
 from tachograph.replay_workers._passage import ReplayPassage
+from tachograph.replay_workers._places import StreamKey
 from tachograph.replay_workers._session import Session, Stream
 from tachograph.schemas import CallOutcome, EndOutcome
 
@@ -34,7 +35,7 @@ _NO_SOURCES = _NoSources()
 class ReplayTape:
     """A `Tape` that is answered by the recording; nothing leaves."""
 
-    __slots__ = ("_children", "_session", "_stream", "_top", "turns")
+    __slots__ = ("_children", "_session", "_stream", "_timers", "_top", "turns")
 
     def __init__(self, session: Session, stream: Stream, top: ReplayTape | None = None) -> None:
         self._session = session
@@ -43,6 +44,7 @@ class ReplayTape:
         self._children: dict[ReplayTape, None] = {}
         """Tapes that are open below the unit's own."""
         self.turns = TurnCounter()
+        self._timers = 0
 
     @property
     def sources(self) -> Sources:
@@ -139,6 +141,20 @@ class ReplayTape:
     def context(self) -> RunContext:
         """What the agent handed on here in the recording."""
         return self._session.outside.head(self._stream.key, self._stream.latest_seq)
+
+    @property
+    def key(self) -> StreamKey:
+        """The stream that is replayed."""
+        return self._stream.key
+
+    def set_timer(self) -> int:
+        """Control logic sets a timer: its number within the stream."""
+        self._timers += 1
+        return self._timers
+
+    def timer_fired(self, number: int, delay_us: int, gap: int) -> None:
+        """Never asked."""
+        raise InternalError("a replay was to record a timer")
 
     def told(self, logical_time_us: int) -> None:
         """The agent was told this time."""

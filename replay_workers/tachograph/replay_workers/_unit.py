@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tachograph.core.replay import StreamSteps, UnitResult
-from tachograph.replay_workers._places import StreamKey
-from tachograph.replay_workers._schedule import Alternative, Otherwise
+from tachograph.replay_workers._places import FiredTimer, StreamKey
+from tachograph.replay_workers._alternatives import Alternative, Otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,8 @@ class Unit:
     streams: tuple[StreamSteps, ...]
     times: Mapping[StreamKey, Sequence[int]]
     """`recorded_at_us` of every event of a stream, by `seq - 1`."""
+    timers: tuple[FiredTimer, ...] = ()
+    """The timers of control logic that fired, in recorded order."""
     code: tuple[str, ...] = ()
     """Directories that stand first on `sys.path`."""
     steps_max: int = 1_000_000

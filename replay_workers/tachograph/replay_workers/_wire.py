@@ -14,6 +14,7 @@ import orjson
 
 from tachograph.core.errors import InternalError
 from tachograph.core.replay import Fixture, Piece, RecordedError, Step, StreamSteps
+from tachograph.replay_workers._places import FiredTimer
 from tachograph.replay_workers._unit import Unit
 from tachograph.schemas import CallOutcome, EndOutcome
 
@@ -77,6 +78,9 @@ def unit_frame(unit: Unit, extra: Frame) -> bytes:
         "redaction": unit.redaction,
         "streams": [_stream_json(stream, writer) for stream in unit.streams],
         "times": [[*key, list(times)] for key, times in unit.times.items()],
+        "timers": [
+            [*timer.stream, timer.number, timer.delay_us, timer.gap, timer.seq, timer.hlc] for timer in unit.timers
+        ],
         "code": list(unit.code),
         "steps_max": unit.steps_max,
         "extra": extra,
@@ -98,9 +102,16 @@ def unit_of(header: Frame, blob: bytes) -> Unit:
         redaction=cast("str", header["redaction"]),
         streams=tuple(_stream(stream, get) for stream in raw["streams"]),
         times={(cast("str", one[0]), cast("int", one[1])): cast("list[int]", one[2]) for one in raw["times"]},
+        timers=tuple(_timer(timer) for timer in raw["timers"]),
         code=tuple(cast("list[str]", header["code"])),
         steps_max=cast("int", header["steps_max"]),
     )
+
+
+def _timer(data: list[object]) -> FiredTimer:
+    agent_id, incarnation, *numbers = data
+    number, delay_us, gap, seq, hlc = cast("list[int]", numbers)
+    return FiredTimer((cast("str", agent_id), cast("int", incarnation)), number, delay_us, gap, seq, hlc)
 
 
 _Get = Callable[[object], "bytes | None"]
@@ -153,9 +164,7 @@ def _stream(data: list[object], get: _Get) -> StreamSteps:
     )  # fmt: skip
 
 
-def _step(
-    agent_id: str, incarnation: int, number: int, data: list[object], get: _Get, fixture: Fixture | None
-) -> Step:
+def _step(agent_id: str, incarnation: int, number: int, data: list[object], get: _Get, fixture: Fixture | None) -> Step:
     kind, name, key, arguments, version, seq, hlc, outcome, result, error_type = data
     return Step(
         agent_id, incarnation, number, kind, name, get(key) or b"", get(arguments) or b"",  # type: ignore[arg-type]
@@ -214,9 +223,7 @@ def _piece(data: list[object], get: _Get) -> Piece:
 
 def _error(data: list[object], get: _Get) -> RecordedError:
     kind, bases, message, arguments = data
-    return RecordedError(
-        cast("str", kind), tuple(cast("list[str]", bases)), cast("str", message), get(arguments)
-    )
+    return RecordedError(cast("str", kind), tuple(cast("list[str]", bases)), cast("str", message), get(arguments))
 
 
 def checked_length(data: bytes) -> int:

@@ -16,6 +16,7 @@ from tachograph.core.boundary._tape import Passage, Sources, Tape
 from tachograph.core.boundary._tool import ToolSpec, spec_of, tool
 from tachograph.core.boundary._turns import (
     CANCELLED,
+    CANCELLED_READY,
     CANCELLED_WAITED,
     WAITED,
     LoopTurns,
@@ -41,6 +42,7 @@ from tachograph.core.boundary._values import (
 
 __all__ = [
     "CANCELLED",
+    "CANCELLED_READY",
     "CANCELLED_WAITED",
     "IMMEDIATE",
     "WAITED",

@@ -57,9 +57,7 @@ class Agent(Door):
     ) -> object:
         """Ask a model; `request` goes to the function, and usage and stop reason are read from its answer."""
         details = model_request(provider, request, model_version, prompt_template)
-        return await self._pass(
-            request_for("model", function, args, request, details), function, args, request
-        )
+        return await self._pass(request_for("model", function, args, request, details), function, args, request)
 
     async def retrieve(
         self,

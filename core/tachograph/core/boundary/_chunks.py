@@ -61,4 +61,3 @@ async def served_chunks(passage: Passage) -> AsyncGenerator[object, None]:
         passage.finish(_STOPPED, IMMEDIATE)
         raise
     unwrap(await passage.serve_async())
-

@@ -13,11 +13,11 @@ from collections.abc import Awaitable, Callable, Generator
 from contextvars import Context
 from typing import Generic, TypeVar
 
-from tachograph.core.boundary._turns import CANCELLED, CANCELLED_WAITED, WAITED, TurnCounter
+from tachograph.core.boundary._turns import CANCELLED, CANCELLED_READY, CANCELLED_WAITED, WAITED, TurnCounter
 
 Result = TypeVar("Result")
 
-_YIELDS_MAX = 900_000
+_YIELDS_MAX = 400_000
 """More turns than this in one call count as waiting."""
 
 
@@ -66,7 +66,7 @@ class Counted(Generic[Result]):
         self._loop = loop if loop.exact else None
         self._start = start if start is not None else self._now()
         self._asked_at: int | None = None
-        self._cancelled = False
+        self._cancelled = 0
         self._waited = False
         self._yielded = 0
         self.yields = 0
@@ -88,7 +88,7 @@ class Counted(Generic[Result]):
                     steps.close()
                     raise
                 except BaseException as error:  # noqa: BLE001 cancellation and errors belong to the inner awaitable
-                    self._thrown(error)
+                    self._thrown(error, ready=waited_for is None)
                     waited_for = steps.throw(error)
                 else:
                     waited_for = steps.send(sent) if sent is not None else next(steps)
@@ -105,9 +105,9 @@ class Counted(Generic[Result]):
     def _now(self) -> int:
         return self._loop.number if self._loop is not None else 0
 
-    def _thrown(self, error: BaseException) -> None:
+    def _thrown(self, error: BaseException, *, ready: bool) -> None:
         if isinstance(error, asyncio.CancelledError):
-            self._cancelled = True
+            self._cancelled = CANCELLED_READY if ready else CANCELLED
             self._waited = False
             self._yielded = 0
             self._start = self._now() if self._asked_at is None else self._asked_at + 1
@@ -123,5 +123,5 @@ class Counted(Generic[Result]):
             turns = self._loop.number - self._start
             waited = self._loop.dry > self._start or (turns > 0 and self._is_from_outside())
         if self._cancelled:
-            return CANCELLED_WAITED if waited or turns > _YIELDS_MAX else CANCELLED - turns
+            return CANCELLED_WAITED if waited or turns > _YIELDS_MAX else self._cancelled - turns
         return WAITED if waited or turns > _YIELDS_MAX else turns

@@ -44,9 +44,7 @@ def _with_evidence(outcome: Outcome) -> Outcome:
     rows = value.get("evidence") if is_mapping(value) else value
     if not is_row(rows):
         return outcome
-    evidence = tuple(
-        _evidence(rank, row) for rank, row in enumerate(rows) if is_mapping(row) and "document_id" in row
-    )
+    evidence = tuple(_evidence(rank, row) for rank, row in enumerate(rows) if is_mapping(row) and "document_id" in row)
     return replace(outcome, details=RetrievalResponse(evidence))
 
 

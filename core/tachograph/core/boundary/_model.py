@@ -18,9 +18,7 @@ def model_request(
 ) -> ModelRequest:
     """Details of a model call from its keyword arguments."""
     parameters = {
-        key: value
-        for key, value in arguments.items()
-        if key not in _NOT_PARAMETERS and isinstance(value, _SIMPLE)
+        key: value for key, value in arguments.items() if key not in _NOT_PARAMETERS and isinstance(value, _SIMPLE)
     }
     return ModelRequest(
         provider=provider,

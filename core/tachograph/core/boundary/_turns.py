@@ -24,7 +24,10 @@ WAITED = -1
 """`yields` of a call that waited for the world."""
 
 CANCELLED = -2
-"""`yields` of a call that ended at once when it was cancelled; n less: n turns after that."""
+"""`yields` of a call that ended in the turn after its cancellation; n less: n turns later."""
+
+CANCELLED_READY = -500_000
+"""The same of a call that was about to go on when it was cancelled: it ended in the turn of its cancellation."""
 
 CANCELLED_WAITED = -1_000_000
 """`yields` of a call that was cancelled and waited for something before it ended."""

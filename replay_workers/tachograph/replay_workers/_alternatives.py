@@ -1,0 +1,39 @@
+"""What a recording leaves open, and what an attempt takes differently from the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Something that may have happened otherwise."""
+
+    what: str
+    """`early`: a result arrives first in a turn. `order`: some things are taken in another order."""
+    key: int
+    """Index of the place; number of the sequence."""
+    value: int
+    """The turn; the number of the permutation."""
+    after: int
+    """How many places of the unit's order had been passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Otherwise:
+    """What an attempt does differently from the first one."""
+
+    early: Mapping[int, int] = field(default_factory=dict)
+    orders: Mapping[int, int] = field(default_factory=dict)
+
+    def with_(self, one: Alternative) -> Otherwise:
+        """This, and one thing more."""
+        if one.what == "early":
+            return replace(self, early={**self.early, one.key: one.value})
+        return replace(self, orders={**self.orders, one.key: one.value})
+
+    @property
+    def key(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Equal for what is equal."""
+        return tuple(sorted(self.early.items())), tuple(sorted(self.orders.items()))

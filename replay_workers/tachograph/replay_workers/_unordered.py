@@ -1,0 +1,60 @@
+"""What asyncio leaves to the addresses of objects: given an order here, so that two replays do the same.
+
+`as_completed` starts its coroutines, and `wait` hands out its tasks, in the order of a set, which in the recording followed from
+addresses. A replay takes the order they were given in; the others are alternatives for further attempts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import asyncio.tasks
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+from tachograph.replay_workers._guard_time import Patch
+from tachograph.replay_workers._schedule import Schedule
+
+T = TypeVar("T")
+
+
+class OrderedSet(set[T]):
+    """A set that is walked in a given order."""
+
+    def __init__(self, items: Iterable[T]) -> None:
+        self._order = list(items)
+        super().__init__(self._order)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter([item for item in self._order if item in self])
+
+    def pop(self) -> T:
+        """Take the first one."""
+        item = next(iter(self))
+        self.discard(item)
+        return item
+
+
+def unordered_patches(schedule: Schedule) -> list[Patch]:
+    """What replaces asyncio's functions that depend on the order of a set."""
+    genuine_as_completed = asyncio.as_completed
+    genuine_wait = asyncio.wait
+
+    def as_completed(fs: Iterable[Any], *, timeout: float | None = None) -> object:  # whatever is awaitable
+        given = list(fs)
+        started = [asyncio.ensure_future(given[index]) for index in schedule.arranged(len(given))]
+        return genuine_as_completed(started, timeout=timeout)
+
+    async def wait(
+        fs: Iterable[Any], *, timeout: float | None = None, return_when: str = asyncio.ALL_COMPLETED
+    ) -> tuple[set[Any], set[Any]]:
+        given = list(fs)
+        done, pending = await genuine_wait(given, timeout=timeout, return_when=return_when)
+        ready = [future for future in given if future in done]
+        arranged = [ready[index] for index in schedule.arranged(len(ready))]
+        return OrderedSet(arranged), OrderedSet([future for future in given if future in pending])
+
+    return [
+        (owner, name, function)
+        for owner in (asyncio, asyncio.tasks)
+        for name, function in (("as_completed", as_completed), ("wait", wait))
+    ]
