@@ -1,0 +1,1 @@
+"""The `report` service: what a replay or a fork showed, as one page, one document and one text."""
