@@ -89,7 +89,7 @@ WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize(("value", "data"), WRITTEN, ids=[repr(value)[:40] for value, _ in WRITTEN])
+@pytest.mark.parametrize(("value", "data"), WRITTEN, ids=[data.decode()[:40] for _, data in WRITTEN])
 def test_typed_values_are_written_and_read_back(value: object, data: bytes) -> None:
     """Each type has its tag, and comes back with its type."""
     assert encode_body(value) == data
