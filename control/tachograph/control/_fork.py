@@ -106,15 +106,21 @@ def _override(what: What, text: str) -> Override:
         raise InvalidSetting(f"--{what}", value, f"it is not JSON: {error}") from error
 
 
+def ending(ended: str) -> str:
+    """How control logic ended, an error by its bare name: where its class lives tells a person nothing."""
+    name, colon, message = ended.partition(": ")
+    return name.rpartition(".")[2] + colon + message
+
+
 def render_fork(screen: Screen, result: ForkResult, files: Mapping[str, Path]) -> None:
     """A fork for a person: what it became, and where it left its parent."""
     screen.line(Span("FORK", "bold"), f"  {result.run_id}", Span(f"  {result.seconds:.2f} s", "dim"))
-    screen.line("  ", f"{'of run':<13}", result.parent_run_id)
-    screen.line("  ", f"{'ended in':<13}", Span(result.ended, "good" if result.ended == "OK" else "warn"))
+    screen.labelled("of run", result.parent_run_id)
+    screen.labelled("ended in", Span(ending(result.ended), "good" if result.ended == "OK" else "warn"))
     for sentence in (*result.verdict.missing, *result.verdict.taints):
-        screen.line("  ", Span(f"{'not pure':<13}", "warn"), sentence)
+        screen.labelled(Span("not pure", "warn"), sentence)
     if "html" in files:
-        screen.line("  ", f"{'report':<13}", Span(str(files["html"]), "link"))
+        screen.labelled("report", Span(str(files["html"]), "link"))
     if result.verdict.first_divergence is None:
         screen.line("  ", "The fork did what its parent did.")
     else:

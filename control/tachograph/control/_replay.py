@@ -144,7 +144,7 @@ def _render(screen: Screen, results: Sequence[ReplayResult], reports: Reports) -
     else:
         _render_many(screen, results)
     for files in reports.values():
-        screen.line("  ", f"{'report':<13}", Span(str(files.get("html", "")), "link"))
+        screen.labelled("report", Span(str(files.get("html", "")), "link"))
 
 
 def _render_one(screen: Screen, result: ReplayResult) -> None:
@@ -153,7 +153,7 @@ def _render_one(screen: Screen, result: ReplayResult) -> None:
         Span(f"  {result.seconds:.2f} s", "dim"),
     )  # fmt: skip
     if result.error is not None:
-        screen.line("  ", Span(result.error, "warn"))
+        screen.labelled("no proof", Span(result.error, "warn"))
     show_verdict(screen, result.verdict)
 
 

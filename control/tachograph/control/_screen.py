@@ -33,6 +33,7 @@ Part = str | Span
 _WORD = re.compile(r"\S+\s*|\s+")
 _TEXT_COLUMNS_MAX = 100
 """Longer lines are hard to read."""
+_LABEL_COLUMNS = 13
 _CELL_COLUMNS_MAX = 48
 """A run id takes 36."""
 
@@ -49,10 +50,22 @@ class Screen:
         """Print one line. Line breaks inside a part are spelled out like every other control character."""
         self.out.write("".join(map(self._shown, parts)).rstrip(" ") + "\n")
 
-    def wrapped(self, parts: Sequence[Part], *, indent: int) -> None:
-        """Print running text, broken between words at the edge of the screen."""
+    def labelled(self, label: Part, *parts: Part) -> None:
+        """Print running text behind a label; further lines stand below the text."""
+        span = _span(label)
+        gap = " " * max(_LABEL_COLUMNS - width(span.text), 1)
+        self.wrapped(parts, indent=_LABEL_COLUMNS + 2, head=("  ", span, gap))
+
+    def wrapped(self, parts: Sequence[Part], *, indent: int, head: Sequence[Part] = ()) -> None:
+        """Print running text, broken between words at the edge of the screen.
+
+        Args:
+            parts: the text.
+            indent: columns left free.
+            head: stands in the free columns of the first line.
+        """
         words = [Span(word, span.style) for span in map(_span, parts) for word in _WORD.findall(span.text)]
-        line: list[Part] = [" " * indent]
+        line = list(head) or [" " * indent]
         used = indent
         for word in words:
             if used > indent and used + width(word.text.rstrip()) > min(self.columns, _TEXT_COLUMNS_MAX):

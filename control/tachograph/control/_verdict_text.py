@@ -30,8 +30,8 @@ def show_verdict(screen: Screen, verdict: Verdict) -> None:
         ("content", verdict.content, ""),
     )
     for name, level, more in levels:
-        screen.line("  ", f"{name:<13}", Span(f"{level.replace('_', ' '):<11}", _LEVEL_STYLE[level]), more)
-    screen.line("  ", f"{'answers':<13}", *_answers(verdict))
+        screen.labelled(name, Span(f"{level.replace('_', ' '):<11}", _LEVEL_STYLE[level]), more)
+    screen.labelled("answers", *_answers(verdict))
     _listed(screen, "missing", verdict.missing, "warn")
     _listed(screen, "not pure", verdict.taints, "warn")
     reads = [f"{read.what} at {read.file}:{read.line} ({read.agent_id}). {read.remedy}" for read in verdict.blocked]
@@ -52,9 +52,9 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 def _listed(screen: Screen, name: str, sentences: Sequence[str], style: Style) -> None:
     for place, sentence in enumerate(sentences[:_LISTED_MAX]):
-        screen.line("  ", Span(f"{name if not place else '':<13}", style), sentence)
+        screen.labelled(Span("" if place else name, style), sentence)
     if len(sentences) > _LISTED_MAX:
-        screen.line(" " * 15, f"and {len(sentences) - _LISTED_MAX} more (`--json` has them all)")
+        screen.labelled("", f"and {len(sentences) - _LISTED_MAX} more (`--json` has them all)")
 
 
 def show_divergence(screen: Screen, divergence: Divergence) -> None:
