@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from tachograph.core.canonical import Digester, body_keys
-from tachograph.core.errors import MissingBody
+from tachograph.core.canonical import Digester, group_keys
 from tachograph.schemas import Body, BodyErased, Error, Event
 from tachograph.stores._chain import Place
 from tachograph.stores._findings import Finding, FindingKind
@@ -84,31 +83,22 @@ class BodyCheck:
         for number, key in enumerate(todo):  # grows while it is walked: a group names further objects
             progress(number, len(todo))
             reference = self._references[key]
-            if self._check(key, reference):
-                for inner in self._inner(key, reference):
-                    if inner not in self._references:
-                        self._references[inner] = reference
-                        todo.append(inner)
+            for inner in group_keys(self._checked(key, reference)):
+                if inner not in self._references:
+                    self._references[inner] = reference
+                    todo.append(inner)
 
-    def _check(self, key: bytes, reference: Reference) -> bool:
+    def _checked(self, key: bytes, reference: Reference) -> bytes:
+        """The object, or nothing where it is not there or not what it was."""
         data = self._objects.get(key)
         if data is None:
             if reference.body_digest not in self._erased:
                 self._find(FindingKind.BODY_MISSING, key, reference, "is not in the object store")
-            return False
+            return b""
         if self._digester.digest(data) != key:
             self._find(FindingKind.BODY_CHANGED, key, reference, "is not what was stored")
-            return False
-        return True
-
-    def _inner(self, key: bytes, reference: Reference) -> list[bytes]:
-        try:
-            alone = Body(reference.body_digest, 0, redacted=False, inline=None, chunks=(key,))
-            return [
-                inner for inner in body_keys(alone, self._objects, self._digester, reference.event_id) if inner != key
-            ]
-        except MissingBody:
-            return []
+            return b""
+        return data
 
     def _find(self, kind: FindingKind, key: bytes, reference: Reference, what: str) -> None:
         path = self._objects.path_of(key)

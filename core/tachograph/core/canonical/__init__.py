@@ -4,7 +4,7 @@
 every byte on the way back. `canonical` is RFC 8785 for values that are JSON already.
 """
 
-from tachograph.core.canonical._body import INLINE_BYTES_MAX, body_keys, make_body, read_body
+from tachograph.core.canonical._body import INLINE_BYTES_MAX, body_keys, group_keys, make_body, read_body
 from tachograph.core.canonical._canonical import canonical
 from tachograph.core.canonical._codecs import register_codec
 from tachograph.core.canonical._decode import decode_body
@@ -24,6 +24,7 @@ __all__ = [
     "display",
     "dump_tagged",
     "encode_body",
+    "group_keys",
     "make_body",
     "read_body",
     "register_codec",

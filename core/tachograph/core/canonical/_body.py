@@ -112,12 +112,18 @@ def body_keys(body: Body, objects: ObjectStore, digester: Digester, event_id: st
     waiting = list(reversed(body.chunks))
     while waiting:
         key = waiting.pop()
-        data = _object(key, body, objects, digester, event_id)
-        if data.startswith(_GROUP):
-            inner = (data[start : start + _KEY_BYTES] for start in range(len(_GROUP), len(data), _KEY_BYTES))
-            waiting += reversed(list(inner))
+        inner = group_keys(_object(key, body, objects, digester, event_id))
+        if inner:
+            waiting += reversed(inner)
         else:
             yield key
+
+
+def group_keys(data: bytes) -> tuple[bytes, ...]:
+    """The keys that an object names: those of its group, none if it is a chunk."""
+    if not data.startswith(_GROUP):
+        return ()
+    return tuple(data[start : start + _KEY_BYTES] for start in range(len(_GROUP), len(data), _KEY_BYTES))
 
 
 def _object(key: bytes, body: Body, objects: ObjectStore, digester: Digester, event_id: str) -> bytes:
