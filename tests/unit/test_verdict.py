@@ -61,17 +61,37 @@ def test_reproduced() -> None:
         (DivergenceKind.REORDERED, ("diverged", "not_proved", "not_proved")),
         (DivergenceKind.EXHAUSTED, ("diverged", "not_proved", "not_proved")),
         (DivergenceKind.UNRECORDED_INPUT, ("diverged", "not_proved", "not_proved")),
-        (DivergenceKind.TOOL_CHANGED, ("diverged", "not_proved", "not_proved")),
-        (DivergenceKind.ARGUMENT_CHANGED, ("diverged", "not_proved", "diverged")),
+        (DivergenceKind.TOOL_CHANGED, ("not_proved", "not_proved", "diverged")),
+        (DivergenceKind.ARGUMENT_CHANGED, ("diverged", "reproduced", "diverged")),
         (DivergenceKind.STATE_CHANGED, ("reproduced", "diverged", "reproduced")),
         (DivergenceKind.OUTCOME_CHANGED, ("reproduced", "diverged", "reproduced")),
     ],
 )
 def test_the_level_of_each_kind(kind: DivergenceKind, expected: tuple[str, str, str]) -> None:
-    """Behind a divergence of control flow nothing was compared, so nothing is claimed there."""
+    """Behind a divergence that moves steps nothing was compared, so nothing is claimed there."""
     given = verdict([unit(found(kind))])
     assert given.status is VerdictStatus.DIVERGED
     assert levels(given) == expected
+
+
+def test_a_replay_that_stopped_behind_a_change_proves_no_more() -> None:
+    """All steps were alike up to the change and a little further; what came later was not seen."""
+    given = verdict([unit(found(DivergenceKind.STATE_CHANGED), steps_replayed=8)])
+    assert levels(given) == ("not_proved", "diverged", "not_proved")
+
+
+def test_another_version_alone() -> None:
+    """Every step is as recorded; what was called is not."""
+    step = recording([Call("tool", "f", 1)]).steps[0]
+    other = replace(found(DivergenceKind.TOOL_CHANGED), recorded=step, replayed=replace(step, version="2"))
+    assert levels(verdict([unit(other)])) == ("reproduced", "reproduced", "diverged")
+
+
+def test_a_change_put_down_to_a_read_keeps_its_level() -> None:
+    """A state that a clock went into is a changed state, whatever it was put down to."""
+    one, other = (replaying([Call("state", "at", number)])[0] for number in (1, 2))
+    blamed = replace(found(DivergenceKind.UNRECORDED_INPUT), recorded=one, replayed=other, unrecorded=READ)
+    assert levels(verdict([unit(blamed, blocked=(READ,))])) == ("reproduced", "diverged", "not_proved")
 
 
 def test_a_call_that_ended_otherwise_is_control_flow() -> None:
@@ -80,7 +100,7 @@ def test_a_call_that_ended_otherwise_is_control_flow() -> None:
     ended = replace(
         found(DivergenceKind.OUTCOME_CHANGED), recorded=step, replayed=replace(step, outcome=CallOutcome.CANCELLED)
     )
-    assert levels(verdict([unit(ended)])) == ("diverged", "not_proved", "not_proved")
+    assert levels(verdict([unit(ended)])) == ("diverged", "reproduced", "reproduced")
     assert sentence(ended) == (
         "At step 1 of agent 'billing' both call f(1); in the recording it ends OK, in the replay CANCELLED."
     )

@@ -18,6 +18,7 @@ from tachograph.core.replay._from_json import (
     verdict_from_json,
 )
 from tachograph.core.replay._json import divergence_json, read_json, step_json, verdict_json
+from tachograph.core.replay._levels import UnitResult
 from tachograph.core.replay._maker import StepMaker, payload_key
 from tachograph.core.replay._matcher import Frontier, Match, Matcher, Mismatch, RecordingEnds, Served
 from tachograph.core.replay._recorded import Fixture, Piece, RecordedError, StreamSteps
@@ -35,7 +36,7 @@ from tachograph.core.replay._values import (
     Verdict,
     VerdictStatus,
 )
-from tachograph.core.replay._verdict import UnitResult, first_of_each, verdict
+from tachograph.core.replay._verdict import first_of_each, verdict
 
 __all__ = [
     "LOOK_AHEAD_MAX",

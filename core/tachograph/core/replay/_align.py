@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from enum import IntEnum
 
-from tachograph.core.replay._likeness import unlikeness
+from tachograph.core.replay._likeness import UNLIKE, unlikeness
 from tachograph.core.replay._values import Step
 
 Identity = tuple[str, str, bytes]
@@ -107,4 +107,4 @@ class _Table:
 
 
 def _more(rest: _Score) -> _Score:
-    return rest[0] + 1, rest[1], rest[2]
+    return rest[0] + 1, rest[1], rest[2] + UNLIKE

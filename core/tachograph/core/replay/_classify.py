@@ -9,6 +9,7 @@ from tachograph.core.causality import EventId
 from tachograph.core.replay._align import Edit, first_edit, identity
 from tachograph.core.replay._candidates import nearest
 from tachograph.core.replay._fields import field_changes
+from tachograph.core.replay._results import INPUTS
 from tachograph.core.replay._sentence import read_sentence, sentence
 from tachograph.core.replay._values import Candidate, Divergence, DivergenceKind, Step, StepKind, UnrecordedInput
 
@@ -151,7 +152,7 @@ def _divergence(place: Place, kind: DivergenceKind, replayed: Sequence[Step]) ->
     if paired and here is not None and step is not None:
         changes = field_changes(here.arguments, step.arguments)
         return replace(found, changes=changes, candidates=_closer(place, step, len(changes)))
-    if kind is DivergenceKind.CALL_EXTRA and step is not None:
+    if kind is DivergenceKind.CALL_EXTRA and step is not None and step.kind not in INPUTS:
         return replace(found, candidates=nearest(step, place.recorded, place.position))
     if kind is DivergenceKind.EXHAUSTED and step is not None:
         return _counted(found, place, replayed)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, replace
 
+from tachograph.core.replay._align import identity
+from tachograph.core.replay._answers import Answers
 from tachograph.core.replay._classify import LOOK_AHEAD_MAX, Place, classify, event_id_of
 from tachograph.core.replay._recorded import Fixture, StreamSteps
 from tachograph.core.replay._results import version_kind
@@ -40,6 +41,9 @@ _ENDS = RecordingEnds()
 _SILENT = frozenset({"send", "state", "checkpoint", "artifact", "agent", "end"})
 """Steps that nothing comes back from."""
 
+_SETTLED_MAX = 20
+"""Divergences of one stream that matching goes on behind; only the first is what a verdict is about."""
+
 
 class Frontier:
     """How far the replay of a unit has come in the recorded order; shared by its matchers."""
@@ -51,10 +55,13 @@ class Frontier:
 
 
 class Matcher:
-    """Matches one stream: strictly in order, and after the first mismatch looking ahead.
+    """Matches one stream: strictly in order, and after a mismatch looking ahead.
 
     `take` every step as it begins. While it gives `Served`, go on; on `Mismatch` stop the replay of this stream and ask
-    for `divergence()`. Call `stall()` when the replay can take no further step although the recording has more.
+    for `divergences()`. Call `stall()` when the replay can take no further step although the recording has more.
+
+    Where the look-ahead shows that only a payload changed and everything behind it is as recorded, matching goes on
+    strictly, so that a replay of changed code is held against its whole recording.
     """
 
     def __init__(
@@ -65,17 +72,20 @@ class Matcher:
         self._fixtures = stream.fixtures
         self._frontier = frontier if frontier is not None else Frontier()
         self._look_ahead_max = look_ahead_max
-        self._version_changed: Divergence | None = None
+        self._settled: list[Divergence] = []
+        self._version_changed = False
         self._tail: list[Step] = []
+        self._given: list[int | None] = []
+        """Index of the recorded step that each step of the tail was answered from."""
         self._reached_hlc = 0
         self._stalled = False
-        self._rest: _Rest | None = None
+        self._answers: Answers | None = None
         self.position = 0
         """How many recorded steps the replay has taken, strictly in order."""
 
     @property
     def diverged(self) -> bool:
-        """Whether the replay has left the recording (a changed version alone does not leave it)."""
+        """Whether the replay is off the recording; it may have come back to it since its first divergence."""
         return bool(self._tail) or self._stalled
 
     @property
@@ -98,8 +108,8 @@ class Matcher:
         recorded = self._steps[position]
         if recorded.key != step.key or recorded.name != step.name or recorded.kind != step.kind:
             return self._mismatch(step)
-        if recorded.version != step.version and self._version_changed is None:
-            self._version_changed = self._other_version(recorded, step)
+        if recorded.version != step.version and not self._version_changed:
+            self._note_version(recorded, step)
         self.position = position + 1
         self._frontier.hlc = max(self._frontier.hlc, recorded.hlc)
         return Served(recorded, self._fixtures[position])
@@ -110,12 +120,14 @@ class Matcher:
 
     def divergence(self) -> Divergence | None:
         """The stream's first divergence so far; None while there is none."""
-        if self._version_changed is not None:
-            return self._version_changed
+        return next(iter(self.divergences()), None)
+
+    def divergences(self) -> tuple[Divergence, ...]:
+        """The stream's divergences so far, the first one first."""
         if not self._tail and not self._stalled:
-            return None
+            return tuple(self._settled)
         complete = self._stalled or self._tail[-1].kind == "end"
-        return classify(self._place(), self._tail, complete=complete)
+        return (*self._settled, classify(self._place(), self._tail, complete=complete))
 
     def _place(self) -> Place:
         stream = self._stream
@@ -129,21 +141,41 @@ class Matcher:
         expected = self.expected
         if expected is not None:
             self._frontier.hlc = max(self._frontier.hlc, expected.hlc)
-        self._rest = _Rest(self._steps, self.position)
+        self._answers = Answers(self._steps, self.position)
         return self._look_ahead(step)
 
     def _look_ahead(self, step: Step) -> Match:
-        if len(self._tail) > self._look_ahead_max:
+        if len(self._tail) > self._look_ahead_max or self._answers is None:
             return _MISMATCH
         self._tail.append(step)
-        if len(self._tail) > self._look_ahead_max or self._rest is None:
+        index = self._answers.find(step)
+        self._given.append(index)
+        if len(self._tail) > self._look_ahead_max and not self._is_back():
             return _MISMATCH
-        index = self._rest.answer(step, self.position + len(self._tail) - 1)
+        if len(self._tail) > self._look_ahead_max:
+            self._settle()
         if index is not None:
             return Served(self._steps[index], self._fixtures[index], tentative=True)
         return Served(None, None, tentative=True) if step.kind in _SILENT else _MISMATCH
 
-    def _other_version(self, recorded: Step, step: Step) -> Divergence:
+    def _is_back(self) -> bool:
+        """Whether it is sure that only the first step of the tail has changed, and all were answered in their places."""
+        places = range(self.position, self.position + len(self._tail))
+        if self._given != list(places) or len(self._settled) >= _SETTLED_MAX:
+            return False
+        old = [identity(self._steps[index]) for index in places]
+        new = [identity(step) for step in self._tail]
+        return old[1:] == new[1:] and old[:-1] != new[1:]  # the same step over and over would fit an extra one as well
+
+    def _settle(self) -> None:
+        """Keep the divergence, and go on strictly behind what was looked at."""
+        self._settled.append(classify(self._place(), self._tail, complete=False))
+        self.position += len(self._tail)
+        self._frontier.hlc = max(self._frontier.hlc, self._steps[self.position - 1].hlc)
+        self._tail, self._given, self._answers = [], [], None
+
+    def _note_version(self, recorded: Step, step: Step) -> None:
+        self._version_changed = True
         found = Divergence(
             kind=version_kind(step.kind),
             agent_id=self._stream.agent_id,
@@ -154,36 +186,4 @@ class Matcher:
             recorded=recorded,
             replayed=step,
         )
-        return replace(found, sentence=sentence(found))
-
-
-class _Rest:
-    """The recorded steps behind a mismatch, to answer from."""
-
-    __slots__ = ("_exact", "_similar", "_used")
-
-    def __init__(self, steps: tuple[Step, ...], position: int) -> None:
-        self._used: set[int] = set()
-        self._exact: defaultdict[tuple[str, str, bytes], list[int]] = defaultdict(list)
-        self._similar: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-        for index in range(position, len(steps)):
-            step = steps[index]
-            self._exact[step.kind, step.name, step.key].append(index)
-            self._similar[step.kind, step.name].append(index)
-
-    def answer(self, step: Step, near: int) -> int | None:
-        """Index of the recorded step that answers best: the same one, else a like one that is near; unused first."""
-        same = self._exact.get((step.kind, step.name, step.key), [])
-        like = self._similar.get((step.kind, step.name), [])
-        index = self._first_unused(same)
-        if index is None and same:
-            index = same[-1]
-        if index is None:
-            unused = [other for other in like if other not in self._used]
-            index = min(unused or like, key=lambda other: abs(other - near), default=None)
-        if index is not None:
-            self._used.add(index)
-        return index
-
-    def _first_unused(self, indices: list[int]) -> int | None:
-        return next((index for index in indices if index not in self._used), None)
+        self._settled.append(replace(found, sentence=sentence(found)))

@@ -59,10 +59,7 @@ def _changed(divergence: Divergence) -> str:
     if recorded is None or replayed is None:
         return f"the recording {_doing(recorded)}, the replay {_doing(replayed)}"
     if recorded.version != replayed.version:
-        return (
-            f"the recording {doing_short(recorded)} in version {recorded.version!r}, "
-            f"the replay in version {replayed.version!r}"
-        )
+        return f"the recording {doing_short(recorded)} {_version(recorded)}, the replay {_version(replayed)}"
     if divergence.kind is DivergenceKind.OUTCOME_CHANGED and recorded.kind != "end":
         return (
             f"both {_plural(recorded)}; in the recording it ends {_ended(recorded)}, in the replay {_ended(replayed)}"
@@ -72,6 +69,10 @@ def _changed(divergence: Divergence) -> str:
     if not divergence.changes or recorded.kind == "end" or divergence.changes[0].path == "$":
         return f"the recording {doing(recorded)}, the replay {doing(replayed)}"
     return f"the recording {doing_short(recorded)} with {_fields(divergence.changes, '=')}"
+
+
+def _version(step: Step) -> str:
+    return "without a version" if step.version is None else f"in version {step.version!r}"
 
 
 def _ended(step: Step) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
+from tachograph.core.replay._levels import UnitResult, levels_of
 from tachograph.core.replay._sentence import read_sentence
 from tachograph.core.replay._values import (
     Divergence,
@@ -15,36 +15,6 @@ from tachograph.core.replay._values import (
     Verdict,
     VerdictStatus,
 )
-
-_PROVABLE: Mapping[str, tuple[bool, bool, bool]] = {
-    "COMPLETE": (True, True, True),
-    "CONTROL_FLOW": (True, True, False),
-    "TRUNCATED": (True, False, False),
-    "TOOLS_ONLY": (True, False, False),
-    "SPANS_ONLY": (True, False, False),
-}
-"""Fidelity to whether control flow, state and content can be proved from such evidence."""
-
-
-@dataclass(frozen=True, slots=True)
-class UnitResult:
-    """What the replay of one unit showed."""
-
-    divergences: tuple[Divergence, ...] = ()
-    """At most one of each stream, in the order in which they were found."""
-    steps_recorded: int = 0
-    steps_replayed: int = 0
-    agents: int = 0
-    driven: bool = True
-    """Whether its control logic was driven at all; if not, `missing` says why."""
-    served: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Calls answered from the recording, by kind."""
-    live: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Calls that left, by kind."""
-    blocked: tuple[UnrecordedInput, ...] = ()
-    """Reads of the outside that bypassed the boundary."""
-    taints: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
 
 
 def verdict(
@@ -73,8 +43,7 @@ def verdict(
     gaps = _unique([*missing, *(text for unit in units for text in unit.missing), *_not_reached(units, divergences)])
     reads = tuple(dict.fromkeys(read for unit in units for read in unit.blocked))
     silent = reads if not divergences else ()
-    driven = bool(units) and all(unit.driven for unit in units)
-    levels = _levels(divergences, fidelity, driven=driven, silent=bool(silent))
+    levels = levels_of(units, fidelity)
     return Verdict(
         status=_status(divergences, gaps, levels),
         control_flow=levels[0],
@@ -122,37 +91,6 @@ def _status(
         return VerdictStatus.DIVERGED
     whole = not gaps and all(level == "reproduced" for level in levels)
     return VerdictStatus.REPRODUCED if whole else VerdictStatus.LIMITED
-
-
-def _levels(
-    divergences: tuple[Divergence, ...], fidelity: str, *, driven: bool, silent: bool
-) -> tuple[Level, Level, Level]:
-    """Control flow, state, content.
-
-    Behind a divergence of control flow nothing was compared any more, so nothing is claimed of state and content.
-    """
-    flow = not all(_is_of_state(found) for found in divergences)
-    state = any(_is_of_state(found) for found in divergences)
-    argument = any(found.kind is DivergenceKind.ARGUMENT_CHANGED for found in divergences)
-    provable = _PROVABLE.get(fidelity, (False, False, False))
-    return (
-        _level(diverged=flow, proved=driven and provable[0]),
-        _level(diverged=state, proved=driven and provable[1] and not flow),
-        _level(diverged=argument, proved=driven and provable[2] and not flow and not silent),
-    )
-
-
-def _is_of_state(found: Divergence) -> bool:
-    """Whether control flow and content are still those of the recording: only state, or what came of the whole, is not."""
-    if found.kind is DivergenceKind.OUTCOME_CHANGED:
-        return found.recorded is None or found.recorded.kind == "end"
-    return found.kind is DivergenceKind.STATE_CHANGED
-
-
-def _level(*, diverged: bool, proved: bool) -> Level:
-    if diverged:
-        return "diverged"
-    return "reproduced" if proved else "not_proved"
 
 
 def _unseen(reads: tuple[UnrecordedInput, ...]) -> Divergence | None:
