@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 from tachograph.core.errors import SpoolUnwritable
 from tachograph.producers._drain import Drain
@@ -20,6 +21,23 @@ from tachograph.stores import Home
 _Waiter = tuple[int, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
 
+class Put(Protocol):
+    """Appends an event to a stream."""
+
+    def __call__(
+        self,
+        stream: Stream,
+        event_type: str,
+        fields: dict[str, object],
+        size: int,
+        extra: Extra | None = None,
+        last: bool = False,
+        /,
+    ) -> int:
+        """As `Queue.put`; gives 0 where the event is dropped because the log is broken and the settings say so."""
+        ...
+
+
 class Journal:
     """What a recorder writes through. In a forked child it is replaced by a fresh one."""
 
@@ -31,24 +49,8 @@ class Journal:
         self._waiters: list[_Waiter] = []
         self._stopping = False
         self._thread: threading.Thread | None = None
+        self.put: Put = self._queue.put if settings.on_broken_log == "fail" else self._put_or_drop
         self.late = self.unrecorded = self.clamped = self.dropped = 0
-
-    def put(
-        self, stream: Stream, event_type: str, fields: dict[str, object], size: int, extra: Extra | None = None
-    ) -> int:
-        """Append an event to a stream; returns its `seq`, 0 where it is dropped because the log is broken.
-
-        Raises:
-            AgentMisuse: the stream has ended, or was opened before this process was forked.
-            SpoolUnwritable: the log is broken and the settings say `fail`.
-        """
-        try:
-            return self._queue.put(stream, event_type, fields, size, extra)
-        except SpoolUnwritable:
-            if self._settings.on_broken_log == "fail":
-                raise
-            self.dropped += 1
-            return 0
 
     def append(self, stream: Stream, draft: Draft, *, last: bool = False) -> int:
         """Append an event to a stream; returns a ticket to wait for it with, 0 where it is dropped.
@@ -57,14 +59,8 @@ class Journal:
             AgentMisuse: the stream has ended, or was opened before this process was forked.
             SpoolUnwritable: the log is broken and the settings say `fail`.
         """
-        try:
-            self._queue.put(stream, draft.type, draft.fields, draft.size(), draft.extra, last=last)
-        except SpoolUnwritable:
-            if self._settings.on_broken_log == "fail":
-                raise
-            self.dropped += 1
-            return 0
-        return self._queue.put_total  # or a later one: whoever waits for that has this, too
+        seq = self.put(stream, draft.type, draft.fields, draft.size(), draft.extra, last)
+        return self._queue.put_total if seq else 0  # or a later one: whoever waits for that has this, too
 
     def check_writable(self) -> None:
         """Return if the log can be written, as far as is known.
@@ -212,6 +208,22 @@ class Journal:
         self._drain.settle(self._queue.put_total, durable=False)
         with self._drain.lock:
             return stream.head(), stream.head_hlc
+
+    def _put_or_drop(
+        self,
+        stream: Stream,
+        event_type: str,
+        fields: dict[str, object],
+        size: int,
+        extra: Extra | None = None,
+        last: bool = False,
+        /,
+    ) -> int:
+        try:
+            return self._queue.put(stream, event_type, fields, size, extra, last)
+        except SpoolUnwritable:
+            self.dropped += 1
+            return 0
 
     def _start(self) -> bool:
         thread = threading.Thread(target=self._run, name="tachograph-writer", daemon=True)

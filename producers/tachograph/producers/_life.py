@@ -42,7 +42,11 @@ class Life:
         try:
             return encode_body(value)
         except UnserialisableValue as error:
-            raise UnserialisableValue(self.clean(error.path), error.type_name, self.clean(error.reason)) from None
+            raise self.cleaned(error) from None
+
+    def cleaned(self, error: UnserialisableValue) -> UnserialisableValue:
+        """The error without a secret on the way to its value."""
+        return UnserialisableValue(self.clean(error.path), error.type_name, self.clean(error.reason))
 
     def unit_began(self, run_id: str) -> None:
         """A unit of the run begins in this process."""

@@ -71,7 +71,7 @@ class Lowering:
         """
         stream, seq, hlc, recorded_at_us, logical_time_us, event_type, fields, extra, _ = entry
         kind = self._kinds.get(event_type) or self._learn(event_type)
-        causes: list[Cause] = [] if extra is None else [_known(source) for source in extra.causes]
+        causes = () if extra is None else tuple(map(_known, extra.causes))
         fields["meta"] = {
             "hash": _UNHASHED,
             "seq": seq,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tachograph.core.boundary import Chunk, Delivery, Envelope, Outcome
 from tachograph.core.canonical import encode_body
-from tachograph.core.errors import InternalError, UnserialisableValue
+from tachograph.core.errors import AgentMisuse, InternalError, SpoolUnwritable, UnserialisableValue
 from tachograph.producers._entry import Extra
 from tachograph.producers._failure import error_draft
 
@@ -62,7 +62,10 @@ class LivePassage:
         receipt: bytes | None = None
         error = outcome.error
         if error is None and not self.chunks:
-            result = self.encoded(outcome.value, "")
+            try:
+                result = encode_body(outcome.value)
+            except Exception as reason:  # noqa: BLE001 a stranger's codec may fail in any way; the result must get through
+                self.not_recorded(outcome.value, reason, "")
         if outcome.receipt is not None:
             receipt = self.encoded(outcome.receipt, "the receipt: ")
         fields: dict[str, object] = {
@@ -78,21 +81,30 @@ class LivePassage:
             "receipt": receipt,
             "result": result,
         }
-        size = 0 if result is None else len(result)
-        self.tape.result("CallFinished", fields, size, None if error is None else Extra(error_draft(error)))
+        extra = None if error is None else Extra(error_draft(error))
+        tape = self.tape
+        try:
+            tape.put(tape.stream, "CallFinished", fields, 0 if result is None else len(result), extra)
+        except (AgentMisuse, SpoolUnwritable) as lost:
+            tape.lost(lost)
         return receipt
 
     def encoded(self, value: object, what: str) -> bytes | None:
         """What came back, as canonical JSON; None, and why, where it cannot be."""
         try:
             return encode_body(value)
-        except UnserialisableValue as error:
+        except Exception as reason:  # noqa: BLE001 a stranger's codec may fail in any way; the result must get through
+            self.not_recorded(value, reason, what)
+            return None
+
+    def not_recorded(self, value: object, error: Exception, what: str) -> None:
+        """Keep the first reason why something is not in the record."""
+        if isinstance(error, UnserialisableValue):
             reason = f"{what}{error.type_name} at {error.path}: {error.reason}"
-        except Exception as error:  # noqa: BLE001 a stranger's codec may fail in any way; the result must get through
+        else:
             reason = f"{what}{type(value).__qualname__}: its codec raised {type(error).__name__}"
         self.unrecorded = self.unrecorded or reason
         self.tape.journal.unrecorded += 1
-        return None
 
     def next_chunk(self) -> Chunk | None:
         """Replay only."""

@@ -58,7 +58,14 @@ class Queue:
         return len(self._entries)
 
     def put(
-        self, stream: Stream, event_type: str, fields: dict[str, object], size: int, extra: Extra | None, last: bool = False
+        self,
+        stream: Stream,
+        event_type: str,
+        fields: dict[str, object],
+        size: int,
+        extra: Extra | None = None,
+        last: bool = False,
+        /,
     ) -> int:
         """Append an event to its stream; returns its `seq`.
 

@@ -16,9 +16,9 @@ from tachograph.core.boundary import (
     Sources,
     TurnCounter,
 )
-from tachograph.core.canonical import decode_body
+from tachograph.core.canonical import decode_body, encode_body
 from tachograph.core.causality import EventId, check_id
-from tachograph.core.errors import AgentMisuse, InternalError, SpoolUnwritable, TachographError
+from tachograph.core.errors import AgentMisuse, InternalError, SpoolUnwritable, TachographError, UnserialisableValue
 from tachograph.producers._effect_passage import EffectPassage
 from tachograph.producers._entry import Draft, Extra, Sent, Stream
 from tachograph.producers._ledger import Effect
@@ -36,17 +36,17 @@ _NULL = b"null"
 class RecordingTape:
     """A `Tape` that writes. Safe to use from several threads: the queue gives every event its place."""
 
-    __slots__ = ("_effects", "_encoded", "_messages", "_put", "_seen", "_stream", "_timers", "_unit", "journal")
+    __slots__ = ("_effects", "_encoded", "_messages", "_seen", "_timers", "_unit", "journal", "put", "stream")
 
     def __init__(self, unit: Unit, stream: Stream) -> None:
         self._unit = unit
-        self._stream = stream
+        self.stream = stream
         self._effects: dict[int, EffectPassage] = {}
         self._messages = itertools.count(1)
         self._timers = itertools.count(1)
         self._seen: set[str] = set()
         self.journal: Journal = unit.journal
-        self._put = unit.journal.put
+        self.put = unit.journal.put
         self._encoded = unit.encoded
 
     @property
@@ -62,21 +62,16 @@ class RecordingTape:
     @property
     def run_id(self) -> str:
         """The run's id."""
-        return self._stream.run_id
+        return self.stream.run_id
 
     @property
     def agent_id(self) -> str:
         """The agent's id."""
-        return self._stream.agent_id
-
-    @property
-    def stream(self) -> Stream:
-        """The stream that is written."""
-        return self._stream
+        return self.stream.agent_id
 
     def append(self, draft: Draft, *, last: bool = False) -> int:
         """Append an event of this stream; returns its ticket."""
-        return self.journal.append(self._stream, draft, last=last)
+        return self.journal.append(self.stream, draft, last=last)
 
     def append_result(self, draft: Draft) -> None:
         """`result` of a draft."""
@@ -85,10 +80,15 @@ class RecordingTape:
     def result(self, event_type: str, fields: dict[str, object], size: int, extra: Extra | None = None) -> None:
         """Append what came back; a result is never lost to control logic because it cannot be recorded."""
         try:
-            self._put(self._stream, event_type, fields, size, extra)
-        except AgentMisuse:
+            self.put(self.stream, event_type, fields, size, extra)
+        except (AgentMisuse, SpoolUnwritable) as error:
+            self.lost(error)
+
+    def lost(self, error: AgentMisuse | SpoolUnwritable) -> None:
+        """Count a result that is not in the log."""
+        if isinstance(error, AgentMisuse):
             self.journal.late += 1
-        except SpoolUnwritable:
+        else:
             self.journal.dropped += 1
 
     def begin(self, request: Request) -> LivePassage:
@@ -101,7 +101,10 @@ class RecordingTape:
             AgentMisuse: the agent has ended.
             SpoolUnwritable: the log is broken.
         """
-        arguments = _NULL if request.arguments is None else self._encoded(request.arguments)
+        try:
+            arguments = encode_body(request.arguments)
+        except UnserialisableValue as error:
+            raise self._unit.cleaned(error) from None
         key = request.idempotency_key
         fields: dict[str, object] = {
             "kind": request.kind,
@@ -115,7 +118,7 @@ class RecordingTape:
         }
         if request.effect == "write":
             return self._begin_effect(request, fields)
-        call_id = self._put(self._stream, "CallStarted", fields, len(arguments))
+        call_id = self.put(self.stream, "CallStarted", fields, len(arguments))
         return ReceivePassage(self, call_id) if request.kind == "messages" else LivePassage(self, call_id)
 
     def send(self, to_agent_id: str, body: object) -> Envelope:
@@ -125,13 +128,13 @@ class RecordingTape:
             UnserialisableValue: the message cannot be recorded; it is not sent.
             InvalidIdentifier: nobody can have this id.
         """
-        stream = self._stream
+        stream = self.stream
         check_id("agent id", to_agent_id)
         data = self._encoded(body)
         message_id = f"{stream.agent_id}#{stream.incarnation}/{next(self._messages)}"
         fields: dict[str, object] = {"message_id": message_id, "to_agent_id": to_agent_id, "body": data}
         sent = Sent(stream, data)
-        self._put(stream, "MessageSent", fields, len(data), Extra(sent=sent))
+        self.put(stream, "MessageSent", fields, len(data), Extra(sent=sent))
         return LocalEnvelope(
             stream.run_id, message_id, stream.agent_id, to_agent_id, decode_body(data),
             stream.incarnation, sent.seq, sent.hlc, "", sent,
@@ -203,7 +206,7 @@ class RecordingTape:
 
     def context(self) -> RunContext:
         """What another process needs to join the run here."""
-        cause, hlc = self.journal.head(self._stream)
+        cause, hlc = self.journal.head(self.stream)
         return RunContext(cause.run_id, cause.agent_id, cause.incarnation, cause.seq, hlc, cause.hash.hex())
 
     def set_timer(self) -> int:
@@ -212,12 +215,12 @@ class RecordingTape:
 
     def timer_fired(self, number: int, delay_us: int, gap: int) -> None:
         """A timer of control logic fires."""
-        if not self._stream.ended:
+        if not self.stream.ended:
             self.append_result(Draft("TimerFired", {"number": number, "delay_us": delay_us, "gap": gap}))
 
     def told(self, logical_time_us: int) -> None:
         """The agent was told this time."""
-        self._stream.logical_time_us = logical_time_us
+        self.stream.logical_time_us = logical_time_us
 
     def effect_ended(self, call_id: int) -> None:
         """An effect came back."""
@@ -234,8 +237,8 @@ class RecordingTape:
         key = cast("str | None", fields["idempotency_key"])
         fields["attempt"] = self._unit.attempt(name, key)
         draft = Draft("CallStarted", fields)
-        stream = self._stream
-        call_id = self._put(stream, draft.type, fields, draft.size())
+        stream = self.stream
+        call_id = self.put(stream, draft.type, fields, draft.size())
         effect_id = str(EventId(stream.run_id, stream.agent_id, stream.incarnation, call_id))
         effect = Effect(self._unit.ledger, effect_id, name, key)
         try:

@@ -47,6 +47,7 @@ class Unit:
         self.transport: Transport = life.transport
         self.clean = life.clean
         self.encoded = life.encoded
+        self.cleaned = life.cleaned
         self._life = life
         self._kind = kind
         self._tapes: dict[RecordingTape, None] = {}

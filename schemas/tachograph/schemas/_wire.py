@@ -62,6 +62,8 @@ def long_bytes(number: int) -> bytes:
         if rest < 1 << 56:
             return head + _LAST[rest >> 42 & 127 | 128] + _LAST[rest >> 49]
         return head + _PAIRS[rest >> 42 & 16383] + _LAST[rest >> 56]
+    if 1 << 14 <= rest < 1 << 21:  # sequence numbers of long streams
+        return _PAIRS[rest & 16383] + _LAST[rest >> 14]
     return _plain_varint(rest)
 
 
