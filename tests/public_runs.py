@@ -37,7 +37,7 @@ def user(content: str) -> dict[str, object]:
     return {"role": "user", "content": content}
 
 
-def result(identity: str, content: str) -> dict[str, object]:
+def tool_result(identity: str, content: str) -> dict[str, object]:
     """A tool's message."""
     return {"role": "tool", "tool_call_id": identity, "name": "?", "content": content}
 
@@ -56,11 +56,11 @@ def airline_row(*messages: dict[str, object], task_id: int = 1) -> dict[str, obj
 BOOKING = airline_row(
     user("book it"),
     assistant(None, ("c1", "get_user_details", {"user_id": "mia"})),
-    result("c1", '{"name": "Mia"}'),
+    tool_result("c1", '{"name": "Mia"}'),
     assistant(None, ("c2", "book_reservation", {"user_id": "mia"})),
-    result("c2", "Error: no seats"),
+    tool_result("c2", "Error: no seats"),
     assistant(None, ("c3", "book_reservation", {"user_id": "mia", "cabin": "economy"})),
-    result("c3", '{"reservation_id": "HATHAT"}'),
+    tool_result("c3", '{"reservation_id": "HATHAT"}'),
     assistant("It is booked."),
     user("Thanks ###STOP###"),
 )

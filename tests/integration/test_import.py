@@ -17,6 +17,7 @@ from public_runs import (
     assistant,
     needs_public_runs,
     nothing,
+    tool_result,
     user,
 )
 from recordings import check_run, payloads_of
@@ -118,6 +119,31 @@ def test_a_transcript_that_ends_within_an_effect_leaves_it_unknown(tmp_path: Pat
     events = run_of(home, result)
     transitions = [event.to_state.value for event in events if isinstance(event, EffectTransitioned)]
     assert transitions == ["EXECUTING", "UNKNOWN"]
+
+
+def test_strange_tool_calls_do_not_stop_an_import(tmp_path: Path) -> None:
+    """Arguments that are not JSON are answered by the loop; results of parallel calls may stand in any order."""
+    spoilt = assistant(None, ("c1", "calculate", {}))
+    spoilt["tool_calls"][0]["function"]["arguments"] = "{oops"  # type: ignore[index]
+    row = airline_row(
+        user("go"),
+        spoilt,
+        tool_result("c1", "Error: not JSON"),
+        assistant(None, ("c2", "think", {}), ("c3", "calculate", {"x": "1+1"})),
+        tool_result("c3", "2.0"),
+        tool_result("c2", ""),
+        assistant("two"),
+    )
+    home = tmp_path / "home"
+    events = run_of(home, import_airline(home, [write(tmp_path / "runs.json", [row])], nothing))
+    names = [event.name for event in events if isinstance(event, CallStarted) and event.meta.agent_id == "airline"]
+    assert [name for name in names if name in ("think", "calculate")] == ["think", "calculate"]
+    snapshot = [event for event in events if isinstance(event, Checkpointed)][-1]
+    kept = decode_body(Home.open(home).body(snapshot.state, "test"))
+    assert isinstance(kept, dict)
+    told = [message["content"] for message in kept["messages"] if message["role"] == "tool"]
+    assert told[0].startswith("Error: the arguments are not JSON")
+    assert told[1:] == ["", "2.0"]
 
 
 def test_the_grade_is_honest_and_the_gaps_are_listed(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from public_runs import airline_row, assistant, nothing, result, user
+from public_runs import airline_row, assistant, nothing, tool_result, user
 from tachograph.core.canonical import decode_body, encode_body
 from tachograph.core.ports import ReplayOptions
 from tachograph.core.redaction import DEFAULT_POLICY
@@ -44,7 +44,7 @@ def conversations(draw: st.DrawFn) -> Messages:
             calls = [(f"c{number + index}", draw(_NAMES), draw(_ARGUMENTS)) for index in range(draw(st.integers(1, 2)))]
             number += len(calls)
             messages.append(assistant(draw(st.none() | _TEXT), *calls))
-            messages += [result(identity, draw(_RESULTS)) for identity, _, _ in calls]
+            messages += [tool_result(identity, draw(_RESULTS)) for identity, _, _ in calls]
         messages.append(assistant(draw(_TEXT)))
     return messages[: draw(st.integers(1, len(messages)))]
 

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from public_runs import AIRLINE, BOOKING, CUT_OFF, WHO_AND_WHEN, airline_row, assistant, needs_public_runs, result, user
+from public_runs import (
+    AIRLINE,
+    BOOKING,
+    CUT_OFF,
+    WHO_AND_WHEN,
+    airline_row,
+    assistant,
+    needs_public_runs,
+    tool_result,
+    user,
+)
 from tachograph.core.causality import check_id
 from tachograph.core.errors import UnreadableInput
 from tachograph.producers.importers import UnusableRow
@@ -55,7 +65,10 @@ def test_a_result_that_is_not_there_is_not_made_up() -> None:
         (airline_row(assistant("a")), "message 0 is a model's answer that nothing asks for"),
         (airline_row(user("a"), assistant("b"), assistant("c")), "message 2 is a model's answer"),
         (airline_row(user("a"), {"role": "robot", "content": "b"}), "message 1 has the role 'robot'"),
-        (airline_row(user("a"), result("c9", "x"), assistant("b")), "the result of tool call 'c9' belongs to no call"),
+        (
+            airline_row(user("a"), tool_result("c9", "x"), assistant("b")),
+            "the result of tool call 'c9' belongs to no call",
+        ),
     ],
 )
 def test_a_row_without_a_walkable_conversation_is_refused(row: object, reason: str) -> None:

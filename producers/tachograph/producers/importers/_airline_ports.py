@@ -32,7 +32,9 @@ class TranscriptTools:
 
     def __init__(self, transcript: Transcript) -> None:
         self._names = transcript.tool_names
-        self._executions: Iterator[Execution] = iter(transcript.executions)
+        self._executions: Iterator[Execution] = iter(
+            [execution for execution in transcript.executions if execution.call.fault is None]
+        )
 
     def catalogue(self) -> Sequence[ToolRow]:
         """The tools that the transcript calls; it does not say what others were on offer."""

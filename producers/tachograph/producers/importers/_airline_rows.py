@@ -147,7 +147,8 @@ def _executions(messages: Sequence[Row]) -> tuple[Execution, ...]:
 
 
 def _result(call: ToolCall, results: list[Row]) -> str | None:
-    """The next result, when it is this call's; it is taken off the list."""
-    if not results or str(results[0].get("tool_call_id", call.id)) != call.id:
-        return None
-    return str(results.pop(0).get("content") or "")
+    """The first result that is this call's, or that names no call; it is taken off the list."""
+    for index, message in enumerate(results):
+        if str(message.get("tool_call_id", call.id)) == call.id:
+            return str(results.pop(index).get("content") or "")
+    return None
