@@ -84,7 +84,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         callback: Callable[[Unpack[Ts]], object],
         *args: Unpack[Ts],
         context: Context | None = None,
-    ) -> asyncio.TimerHandle:
+    ) -> Timer:
         timer = Timer(when, callback, args, self, context)
         tape = control_tape()
         self._timers_set += 1
@@ -103,8 +103,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         scheduled = cast("list[Timer]", self._scheduled)
         return sorted((timer for timer in scheduled if not timer.cancelled()), key=_moment)
 
-    def fire(self, timer: Timer) -> None:
-        """Make a timer's callback ready."""
+    def unset(self, timer: Timer) -> None:
+        """Take a timer out of those that are pending."""
         scheduled = self._scheduled
         if scheduled[0] is timer:
             heapq.heappop(scheduled)
@@ -112,6 +112,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
             scheduled.remove(timer)
             heapq.heapify(scheduled)
         timer._scheduled = False  # type: ignore[attr-defined]
+
+    def make_ready(self, timer: Timer) -> None:
+        """Call a timer's function in the turn that begins."""
         self._ready.append(timer)
 
     def wake(self, callback: Callable[[], object], *, first: bool) -> None:
@@ -184,7 +187,7 @@ class VirtualPolicy(asyncio.DefaultEventLoopPolicy):
         super().__init__()
         self._schedule = schedule
 
-    def new_event_loop(self) -> asyncio.AbstractEventLoop:
+    def new_event_loop(self) -> VirtualLoop:
         return VirtualLoop(self._schedule)
 
 

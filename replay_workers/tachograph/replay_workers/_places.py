@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tachograph.core.boundary import CANCELLED, CANCELLED_WAITED
+from tachograph.core.boundary import CANCELLED, CANCELLED_WAITED, split_gap
 from tachograph.core.replay import Fixture, Step, StreamSteps
 from tachograph.replay_workers._signal import Signal
-from tachograph.schemas import GAP_MAX
 
 END = -1
 """Piece number of a call's end."""
@@ -48,6 +47,8 @@ class Place:
     """Turns since the anchor before it; None: apart, or counted from the call's own beginning."""
     turns: int | None
     """Turns since the call's own beginning; None: not counted from there."""
+    rank: int = 0
+    """How many timers fired before its cause, in the turn before this one."""
     due: int | None = None
     """The turn in which it is to be released."""
     signal: Signal | None = None
@@ -162,8 +163,8 @@ def _place(order: Order, index: int, entry: _Entry, at: float) -> None:
         return
     counted = entry.yields > 0
     induced = CANCELLED_WAITED < entry.yields <= CANCELLED
-    apart = counted or induced or entry.gap >= GAP_MAX
-    place = Place(index, at, None if apart else entry.gap, entry.yields if counted else None)
+    gap, rank = (None, 0) if counted or induced else split_gap(entry.gap)
+    place = Place(index, at, gap, entry.yields if counted else None, rank)
     place.induced = induced
     place.timer = entry.timer
     order.places.append(place)

@@ -49,6 +49,8 @@ class Schedule:
         self._first = 0
         self._due: list[tuple[int, int, Place]] = []
         self._waiting: dict[int, Place] = {}
+        self._brought: list[tuple[int, int, Callable[[], object]]] = []
+        """What this turn brings, by rank among the timers; 1 where it is one."""
         self._ending: list[Signal] = []
         self._orders = 0
         self._spun = 0
@@ -170,10 +172,15 @@ class Schedule:
         if self._spun > SPIN_TURNS_MAX and self._next_due() is None:
             self._spun = 0
             self._happen(loop)
+            self._happen_due(loop)
 
     def _happen_due(self, loop: VirtualLoop) -> None:
+        """Let everything happen that this turn brings; what came from outside comes between the timers as it did."""
         while self._due and self._due[0][0] <= self.number:
             self._let_happen(heapq.heappop(self._due)[2], loop)
+        ready, self._brought = self._brought, []
+        for _, _, make_ready in sorted(ready, key=lambda brought: brought[:2]):
+            make_ready()
 
     def _happen(self, loop: VirtualLoop) -> bool:
         """Nothing is ready: let the next thing happen; False if there is none."""
@@ -188,7 +195,8 @@ class Schedule:
         timer = self._timers.unrecorded(loop.timers(), self._order.agents[first] if first < len(self._passed) else "")
         if timer is not None:
             self.now = max(self.now, timer.when())
-            loop.fire(timer)
+            loop.unset(timer)
+            loop.make_ready(timer)
             return True
         place = min(self._waiting.values(), key=lambda waiting: waiting.index, default=None)
         place = place or self._timers.next_place()
@@ -197,22 +205,53 @@ class Schedule:
     def _let_happen(self, place: Place, loop: VirtualLoop) -> bool:
         if place.released:
             return True
-        if place.due is not None and place.due > self.number:
-            self.number = place.due  # nothing of control logic runs in the turns between
         if place.timer is not None:
-            timer = self._timers.take(place, loop.timers())
-            if timer is not None:
-                self.fired(place.timer.stream, place.timer.seq)
-                loop.fire(timer)
+            self._fire(place, loop)
         elif place.signal is not None:
             self._waiting.pop(place.index, None)
-            if place.signal.give():
-                loop.wake(place.signal.wake, first=place.index in self._otherwise.early)
-        self._pass(place)
+            self._bring(place, place.signal, loop)
         following = self._following.get(place.index)
         if following is not None:
-            self._anchored(following, self.number)
+            self._anchored(following, place.due if place.due is not None else self.number)
         return True
+
+    def _fire(self, place: Place, loop: VirtualLoop) -> None:
+        """A recorded timer fires in this turn."""
+        fired = place.timer
+        assert fired is not None
+        self._at_least(place.due)
+        timer = self._timers.take(place, loop.timers())
+        if timer is not None:
+            self.fired(fired.stream, fired.seq)
+            loop.unset(timer)
+            rank = sum(1 for brought in self._brought if brought[1])
+            self._brought.append((rank, 1, lambda: loop.make_ready(timer)))
+        self._pass(place)
+
+    def _bring(self, place: Place, signal: Signal, loop: VirtualLoop) -> None:
+        """A result comes: in this turn what causes it, in the next one control logic hears of it."""
+        place.released = True
+
+        def wake() -> None:
+            self._pass(place)
+            signal.wake()
+
+        if place.due is None:
+            place.due = self.number + 1
+        first = place.index in self._otherwise.early
+        caused = place.turns is None and not first and self.number < place.due
+        self._at_least(place.due - 1 if caused else place.due)
+        if not signal.give():
+            return
+        if caused:
+            self._brought.append((place.rank, 0, lambda: loop.wake(lambda: loop.call_soon(wake), first=False)))
+        else:
+            loop.wake(wake, first=first)
+
+    def _at_least(self, turn: int | None) -> None:
+        """Nothing of control logic runs in the turns until this one."""
+        if turn is not None and turn > self.number:
+            self.number = turn
 
     def _anchored(self, place: Place, turn: int) -> None:
         """The place is a known number of turns behind this one."""
@@ -228,7 +267,8 @@ class Schedule:
         """Put a place on the list of what is due, if it is, and control logic waits for it."""
         waited_for = place.signal is not None if place.timer is None else self._timers.is_pending(place)
         if place.due is not None and waited_for:
-            heapq.heappush(self._due, (place.due, place.index, place))
+            caused = place.timer is None and place.turns is None and place.index not in self._otherwise.early
+            heapq.heappush(self._due, (place.due - 1 if caused else place.due, place.index, place))
 
     def _next_due(self) -> Place | None:
         while self._due and self._due[0][2].released:
@@ -236,6 +276,7 @@ class Schedule:
         return self._due[0][2] if self._due else None
 
     def _pass(self, place: Place) -> None:
+        """The place has happened."""
         place.released = True
         self._passed[place.index] = 1
         self._spun = 0

@@ -228,7 +228,7 @@ class Session:
 
     def _divergences(self) -> list[Divergence]:
         matchers = [stream.matcher for stream in self.streams.values()]
-        return [found for matcher in matchers if matcher is not None and (found := matcher.divergence()) is not None]
+        return [found for matcher in matchers if matcher is not None for found in matcher.divergences()]
 
     def _stream(self, key: StreamKey) -> Stream:
         stream = self.streams[key] = Stream(key, self._recorded.get(key), self._frontier)

@@ -7,6 +7,7 @@ recorder writes or a replayer reads; each call is a `Passage` through it. Reques
 from tachograph.core.boundary._agent import Agent
 from tachograph.core.boundary._context import current_agent, entered, left
 from tachograph.core.boundary._delivery import Counted
+from tachograph.core.boundary._details import described
 from tachograph.core.boundary._door import Door
 from tachograph.core.boundary._failure import outcome_of_error, outcome_of_value, status_of_error
 from tachograph.core.boundary._opening import Opening, ending
@@ -25,6 +26,7 @@ from tachograph.core.boundary._turns import (
     control_tape,
     controlled,
     controlled_async,
+    split_gap,
     turns_of,
 )
 from tachograph.core.boundary._values import (
@@ -72,12 +74,14 @@ __all__ = [
     "controlled",
     "controlled_async",
     "current_agent",
+    "described",
     "ending",
     "entered",
     "left",
     "outcome_of_error",
     "outcome_of_value",
     "spec_of",
+    "split_gap",
     "status_of_error",
     "tool",
     "turns_of",

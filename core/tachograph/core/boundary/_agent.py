@@ -169,10 +169,10 @@ class Agent(Door):
         try:
             value = await counted
         except BaseException as error:
-            passage.finish(outcome_of_error(request, error), turns.delivery(counted.yields))
+            passage.finish(outcome_of_error(request, error), turns.delivery(counted.yields, counted))
             raise
         outcome = described(request.kind, outcome_of_value(value))
-        passage.finish(outcome, turns.delivery(counted.yields))
+        passage.finish(outcome, turns.delivery(counted.yields, counted))
         return outcome
 
 

@@ -10,7 +10,7 @@ from tachograph.core.boundary._delivery import Counted
 from tachograph.core.boundary._door import unwrap
 from tachograph.core.boundary._failure import outcome_of_error
 from tachograph.core.boundary._tape import Passage
-from tachograph.core.boundary._turns import Outside, TurnCounter
+from tachograph.core.boundary._turns import TurnCounter
 from tachograph.core.boundary._values import IMMEDIATE, Outcome, Request
 from tachograph.schemas import CallOutcome
 
@@ -26,24 +26,22 @@ async def live_chunks(
     opened: Counted[object] = Counted(_opened(function), turns)
     step: Counted[object] | None = opened
     try:
-        with Outside():
-            pieces = aiter(cast("AsyncIterable[object]", await opened))
+        pieces = aiter(cast("AsyncIterable[object]", await opened))
         while True:
             step = Counted(anext(pieces), turns, start)
             try:
-                with Outside():
-                    piece = await step
+                piece = await step
             except StopAsyncIteration:
-                passage.finish(Outcome(CallOutcome.OK), turns.delivery(step.yields))
+                passage.finish(Outcome(CallOutcome.OK), turns.delivery(step.yields, step))
                 return
-            passage.chunk(piece, turns.delivery(step.yields))
+            passage.chunk(piece, turns.delivery(step.yields, step))
             start, step = None, None
             yield piece
     except GeneratorExit:
         passage.finish(_STOPPED, IMMEDIATE)
         raise
     except BaseException as error:
-        passage.finish(outcome_of_error(request, error), turns.delivery(step.yields if step else 0))
+        passage.finish(outcome_of_error(request, error), turns.delivery(step.yields if step else 0, step))
         raise
 
 

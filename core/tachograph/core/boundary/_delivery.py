@@ -13,7 +13,15 @@ from collections.abc import Awaitable, Callable, Generator
 from contextvars import Context
 from typing import Generic, TypeVar
 
-from tachograph.core.boundary._turns import CANCELLED, CANCELLED_READY, CANCELLED_WAITED, WAITED, TurnCounter
+from tachograph.core.boundary._turns import (
+    CANCELLED,
+    CANCELLED_READY,
+    CANCELLED_WAITED,
+    WAITED,
+    Outside,
+    TurnCounter,
+    Waiting,
+)
 
 Result = TypeVar("Result")
 
@@ -48,7 +56,14 @@ class _Watched:
         return getattr(self._inner, name)
 
 
-class Counted(Generic[Result]):
+def _is_ready(waited_for: object) -> bool:
+    """Whether what is waited for was there when the cancellation came: the task was about to go on."""
+    if waited_for is None:
+        return True
+    return asyncio.isfuture(waited_for) and waited_for.done() and not waited_for.cancelled()
+
+
+class Counted(Waiting, Generic[Result]):
     """Awaits `inner` and counts the turns it takes.
 
     Args:
@@ -60,6 +75,7 @@ class Counted(Generic[Result]):
     __slots__ = ("_asked_at", "_cancelled", "_inner", "_loop", "_start", "_turns", "_waited", "_yielded", "yields")
 
     def __init__(self, inner: Awaitable[Result], turns: TurnCounter, start: int | None = None) -> None:
+        super().__init__()
         self._inner = inner
         self._turns = turns
         loop = turns.loop
@@ -73,6 +89,13 @@ class Counted(Generic[Result]):
         """As in `Delivery.yields`; valid once the awaiting has ended."""
 
     def __await__(self) -> Generator[object, object, Result]:
+        with Outside(self):
+            try:
+                return (yield from self._steps())
+            finally:
+                self.yields = self._count()
+
+    def _steps(self) -> Generator[object, object, Result]:
         steps = self._inner.__await__()
         try:
             waited_for = next(steps)
@@ -88,15 +111,13 @@ class Counted(Generic[Result]):
                     steps.close()
                     raise
                 except BaseException as error:  # noqa: BLE001 cancellation and errors belong to the inner awaitable
-                    self._thrown(error, ready=waited_for is None)
+                    self._thrown(error, ready=_is_ready(waited_for))
                     waited_for = steps.throw(error)
                 else:
                     waited_for = steps.send(sent) if sent is not None else next(steps)
         except StopIteration as stop:
             result: Result = stop.value
             return result
-        finally:
-            self.yields = self._count()
 
     def _is_from_outside(self) -> bool:
         """Whether something came from outside meanwhile, and its turn can be told from the unit's anchor."""

@@ -32,8 +32,30 @@ CANCELLED_READY = -500_000
 CANCELLED_WAITED = -1_000_000
 """`yields` of a call that was cancelled and waited for something before it ended."""
 
-_control: ContextVar[Tape | None] = ContextVar("tachograph_control", default=None)
-"""The unit's own tape where control logic runs; None in what it calls, and outside of any unit."""
+_RANK = 2 * GAP_MAX
+"""A gap is turns, and this times how many timers of control logic fired in the same turn before the cause."""
+
+
+class Waiting:
+    """A call that is out: what it sets timers for is not control logic."""
+
+    __slots__ = ("came_in", "rank")
+
+    def __init__(self) -> None:
+        self.came_in = -1
+        """The latest turn in which one of its timers fired."""
+        self.rank = 0
+        """How many timers of control logic fired in that turn before it."""
+
+
+_control: ContextVar[Tape | Waiting | None] = ContextVar("tachograph_control", default=None)
+"""The unit's own tape where control logic runs; a call, or None, in what it calls; None outside of any unit."""
+
+
+def split_gap(gap: int) -> tuple[int | None, int]:
+    """A recorded gap as (turns since the anchor or None where they are not known, rank among the timers of a turn)."""
+    rank, turns = divmod(gap, _RANK)
+    return (turns if turns < GAP_MAX else None), rank
 
 
 @contextmanager
@@ -60,7 +82,7 @@ def controlled_async(tape: Tape) -> Iterator[None]:
 def control_tape() -> Tape | None:
     """The tape of the agent whose control logic runs here; None where none does."""
     top = _control.get()
-    if top is None:
+    if top is None or isinstance(top, Waiting):
         return None
     agent = current_agent()
     return agent._tape if agent is not None else top  # noqa: SLF001 the door and its tape are one thing
@@ -69,19 +91,25 @@ def control_tape() -> Tape | None:
 class Outside:
     """Within this, what runs is not control logic: a tool, a model client, a transport."""
 
-    __slots__ = ("_token",)
+    __slots__ = ("_call", "_token")
+
+    def __init__(self, call: Waiting | None = None) -> None:
+        self._call = call
 
     def __enter__(self) -> None:
-        self._token = _control.set(None)
+        self._token = _control.set(self._call)
 
     def __exit__(self, *exception: object) -> None:
-        _control.reset(self._token)
+        try:
+            _control.reset(self._token)
+        except ValueError:  # closed in another context than it was opened in
+            _control.set(None)
 
 
 class LoopTurns:
     """Counts the turns of one event loop, and knows when the loop last ran dry."""
 
-    __slots__ = ("__weakref__", "_loop_time", "_set_timer", "dry", "exact", "number", "outside")
+    __slots__ = ("__weakref__", "_loop_time", "_set_timer", "dry", "exact", "fired", "fired_in", "number", "outside")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.number = 0
@@ -89,6 +117,10 @@ class LoopTurns:
         """The latest turn that began with nothing to do."""
         self.outside = -1
         """The latest turn in which something came from outside: input, or a timer that is not control logic's."""
+        self.fired_in = -1
+        """The latest turn in which timers of control logic fired."""
+        self.fired = 0
+        """How many did in it so far."""
         self.exact = self._attach(loop)
         """False where the loop does not let its turns be counted."""
 
@@ -130,12 +162,19 @@ class LoopTurns:
 
     def _from_outside(self, callback: Callable[..., object], args: tuple[object, ...]) -> None:
         self.outside = self.number
+        call = _control.get()
+        if isinstance(call, Waiting):
+            call.came_in = self.number
+            call.rank = self.fired if self.fired_in == self.number else 0
         callback(*args)
 
     def _fired(
         self, tape: Tape, number: int, delay_us: int, callback: Callable[..., object], args: tuple[object, ...]
     ) -> None:
         tape.timer_fired(number, delay_us, tape.turns.gap())
+        if self.fired_in != self.number:
+            self.fired_in, self.fired = self.number, 0
+        self.fired += 1
         callback(*args)
 
 
@@ -178,13 +217,14 @@ class TurnCounter:
         """The number of this turn."""
         return (self._loop or self.loop).number
 
-    def delivery(self, yields: int) -> Delivery:
+    def delivery(self, yields: int, call: Waiting | None = None) -> Delivery:
         """The delivery of a call that just came back with this count of turns."""
         if yields == 0:
             return IMMEDIATE
-        if yields in (WAITED, CANCELLED_WAITED):
-            return Delivery(yields, self.gap())
-        return Delivery(yields, 0)
+        if yields not in (WAITED, CANCELLED_WAITED):
+            return Delivery(yields, 0)
+        rank = call.rank if call is not None and call.came_in == self.mark() - 1 else 0
+        return Delivery(yields, self.gap() + rank * _RANK)
 
     def gap(self) -> int:
         """Turns since the anchor, GAP_MAX where the loop ran dry between; this turn is the new anchor."""
