@@ -19,19 +19,31 @@ from tachograph.replay_workers._tape import ReplayTape
 _CLEAN_UP_TURNS_MAX = 100
 
 
-def drive(session: Session, entrypoint: Callable[..., object]) -> str | None:
-    """Replay a unit; what it showed is in the session.
+def drive(
+    session: Session,
+    entrypoint: Callable[..., object],
+    tape: ReplayTape | None = None,
+    policy: VirtualPolicy | None = None,
+) -> str | None:
+    """Drive a unit; what it showed is in the session.
+
+    Args:
+        session: of the unit.
+        entrypoint: its control logic.
+        tape: the unit's own; by default one that replays.
+        policy: makes the loops that control logic runs on.
 
     Returns:
         How control logic ended: `OK`, or the name and text of its error; None where it was stopped.
     """
-    tape = ReplayTape(session, session.own())
+    tape = tape or ReplayTape(session, session.own())
     args, kwargs = _arguments(session)
-    policy = asyncio.get_event_loop_policy()
-    asyncio.set_event_loop_policy(VirtualPolicy(session.schedule))
+    before = asyncio.get_event_loop_policy()
+    policy = policy or VirtualPolicy(session.schedule)
+    asyncio.set_event_loop_policy(policy)
     try:
         if inspect.iscoroutinefunction(entrypoint):
-            _on_loop(session, _asynchronous(session, tape, entrypoint, args, kwargs))
+            _on_loop(session, policy.new_event_loop(), _asynchronous(session, tape, entrypoint, args, kwargs))
         else:
             _synchronous(session, tape, entrypoint, args, kwargs)
     except Halt:
@@ -39,7 +51,7 @@ def drive(session: Session, entrypoint: Callable[..., object]) -> str | None:
     except BaseException as error:  # noqa: BLE001 whatever it is, it is how control logic ended
         return "{}: {}".format(*described_error(error))
     finally:
-        asyncio.set_event_loop_policy(policy)
+        asyncio.set_event_loop_policy(before)
     return "OK"
 
 
@@ -88,8 +100,7 @@ async def _asynchronous(
     return value
 
 
-def _on_loop(session: Session, main: Coroutine[object, object, object]) -> object:
-    loop = VirtualLoop(session.schedule)
+def _on_loop(session: Session, loop: VirtualLoop, main: Coroutine[object, object, object]) -> object:
     try:
         asyncio.set_event_loop(loop)
         return loop.run_until_complete(main)

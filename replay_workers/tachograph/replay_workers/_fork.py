@@ -2,7 +2,8 @@
 
 Every unit of the run is driven again, those that change and those that only replay. What a unit's control logic does is
 answered by the options' overrides, else by recorded parts that are equal and not used yet (`_fork_parts`), else by nobody:
-the fork stops there, or goes on with a stub. Nothing is ever executed. The replaying process sends what happened as drafts
+the fork stops there, or goes on with a stub. Nothing is ever executed. What an agent sends otherwise than in the recording
+reaches its receiver, within a unit (`_fork_mail`) and beyond (`_fork_fleet`). The replaying process sends what happened as drafts
 (`_fork_draft`); the parent gives them an order (`_fork_order`) and writes them (`_fork_run`).
 """
 
@@ -12,25 +13,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 from tachograph.core.errors import UnknownRun
 from tachograph.core.ports import ForkOptions, ForkResult
 from tachograph.core.replay import UnitResult, Verdict, VerdictStatus, verdict
 from tachograph.replay_workers._evidence import Evidence, evidence_of
-from tachograph.replay_workers._fork_change import change_json
-from tachograph.replay_workers._fork_draft import Draft, draft_of
-from tachograph.replay_workers._fork_plan import Planned, plan_of
-from tachograph.replay_workers._fork_run import Forked, write_fork
+from tachograph.replay_workers._fork_fleet import Fleet, Forked
+from tachograph.replay_workers._fork_plan import plan_of
+from tachograph.replay_workers._fork_run import write_fork
 from tachograph.replay_workers._import import code_digest
-from tachograph.replay_workers._process import ProcessLost, ReplayProcess, asked_bytes, digest_answer
-from tachograph.replay_workers._replay import _head, _undriven
-from tachograph.replay_workers._result_json import attempt_of, otherwise_json
-from tachograph.replay_workers._alternatives import Otherwise
-from tachograph.replay_workers._search import reproduced
 from tachograph.replay_workers._sources import new_run_id, now_us
-from tachograph.replay_workers._unit import Attempt, Unit
-from tachograph.replay_workers._wire import Frame, Json, unit_frame
 from tachograph.stores import Home
 
 
@@ -52,46 +44,23 @@ def fork(home: Path, run_id: str, options: ForkOptions) -> ForkResult:
     evidence = evidence_of(opened, run_id)
     planned = plan_of(evidence, options)
     fork_id = new_run_id()
-    with ReplayProcess() as process:
-        units = [_forked(opened, evidence, one, options, process) for one in planned]
+    with Fleet(opened, evidence, options) as fleet:
+        units = fleet.forked(planned)
     named = write_fork(opened, fork_id, evidence, options, units, now_us()) if units else []
     found = _verdict(evidence, units, named)
     return ForkResult(fork_id, run_id, found, _ended(units), time.monotonic() - began)
-
-
-def _forked(home: Home, evidence: Evidence, planned: Planned, options: ForkOptions, process: ReplayProcess) -> Forked:
-    drafts: list[Draft] = []
-
-    def answer(question: Frame) -> Frame:
-        if question["ask"] == "digest":
-            return digest_answer(home.digester.digest(asked_bytes(question)))
-        if question["ask"] == "events":
-            drafts.extend(draft_of(one) for one in cast("list[Json]", question["events"]))
-            return {}
-        return {"context": _head(evidence.events, question).to_text()}
-
-    def once(unit: Unit, otherwise: Otherwise, extra: Frame) -> Attempt:
-        request = unit_frame(unit, {"otherwise": otherwise_json(otherwise), **extra})
-        return attempt_of(process.run(request, answer, options.seconds_max), otherwise)
-
-    try:
-        parent = reproduced(lambda otherwise: once(planned.recorded, otherwise, {}))
-        attempt = once(planned.driven, parent.otherwise, {"fork": change_json(planned.change)})
-    except ProcessLost as lost:
-        reason = f"The fork of {planned.recorded.key[0]!r} was given up: {lost}."
-        return Forked(planned, Attempt(_undriven(planned.recorded, reason), f"ProcessLost: {lost}"), drafts)
-    return Forked(planned, attempt, drafts)
 
 
 def _verdict(evidence: Evidence, units: Sequence[Forked], named: Sequence[str]) -> Verdict:
     attempts = [one.attempt for one in units]
     digests = {digest for one in attempts if one.source and (digest := code_digest(one.source)) is not None}
     results = [one.result for one in attempts] + [UnitResult(driven=False)] * evidence.undriven
+    inexact = [text for one in units for text in one.inexact]
     found = verdict(
         results,
         fidelity=evidence.fidelity,
         missing=evidence.missing,
-        taints=[*evidence.taints, *named],
+        taints=[*evidence.taints, *inexact, *named],
         recorded_code=evidence.code,
         replayed_code=", ".join(sorted(digests)) or None,
     )

@@ -9,13 +9,18 @@ from typing import Literal, cast
 from tachograph.core.boundary import WAITED
 from tachograph.core.canonical import decode_body, encode_body
 from tachograph.core.replay import Fixture, Piece, Step
+from tachograph.replay_workers._fork_change import Sent
 from tachograph.schemas import CallKind, CallOutcome
 
-Origin = Literal["recorded", "override", "stub", "made"]
-"""Where an answer comes from: the parent's recording, the fork's options, nowhere, or the fork's own clock and chance."""
+Origin = Literal["recorded", "override", "mail", "stub", "made"]
+"""Where an answer comes from: the parent's recording, the fork's options, what another agent sends in the fork, nowhere, or
+the fork's own clock and chance."""
 
 MADE: frozenset[CallKind] = frozenset({"clock", "random", "id"})
 """Kinds that a fork can answer itself, because nothing outside is asked."""
+
+NOTHING = Fixture(None)
+"""What is not there yet."""
 
 _NO_GRANT = {"approver": "", "granted": False, "decided_at": None, "expires_at": None}
 """A stub never grants anything."""
@@ -29,8 +34,15 @@ class Answer:
     step: Step
     """The recorded step whose place it has; else the fork's own."""
     fixture: Fixture
-    strict: bool
+    strict: bool = False
     """The stream has done nothing else than its parent so far."""
+    message: Sent | None = None
+    """What another unit sends in the fork in place of the recorded message."""
+
+    @property
+    def has_place(self) -> bool:
+        """Whether it arrives where the recorded answer did."""
+        return self.origin in ("recorded", "override")
 
 
 def overridden(fixture: Fixture, body: bytes) -> Fixture:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-from collections.abc import Callable
-
 from tachograph.core.errors import EntrypointNotFound
-from tachograph.replay_workers._drive import _arguments, _asynchronous, _on_loop, _synchronous
-from tachograph.replay_workers._failure import described_error
+from tachograph.replay_workers._alternatives import Otherwise
+from tachograph.replay_workers._drive import drive
 from tachograph.replay_workers._fork_change import Change
-from tachograph.replay_workers._fork_draft import Failure
+from tachograph.replay_workers._fork_ends import ending, ending_fields, stopped
+from tachograph.replay_workers._fork_loop import ForkPolicy
 from tachograph.replay_workers._fork_session import ForkSession
-from tachograph.replay_workers._fork_tape import ForkTape, ending_of, ending_type
+from tachograph.replay_workers._fork_tape import ForkTape
 from tachograph.replay_workers._guard import guarded, ordered
-from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._import import imported, source_of
-from tachograph.replay_workers._loop import VirtualPolicy
 from tachograph.replay_workers._output import Tail
 from tachograph.replay_workers._pipe import ChildPipe, Parent
-from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._unit import Attempt, Unit
 from tachograph.schemas import EndOutcome
-
-_STOPPED = "tachograph.ForkStopped"
-"""The error in the last event of a stream that the fork could not carry on."""
 
 
 def forked(unit: Unit, pipe: ChildPipe, otherwise: Otherwise, change: Change, output: Tail | None = None) -> Attempt:
@@ -39,7 +30,7 @@ def forked(unit: Unit, pipe: ChildPipe, otherwise: Otherwise, change: Change, ou
             session.stop(str(error).rstrip("."))
             driven = False
         else:
-            ended = _drive(session, entrypoint)
+            ended = drive(session, entrypoint, ForkTape(session, session.own()), ForkPolicy(session.schedule))
     session.close()
     _close_streams(session)
     session.log.flush()
@@ -52,30 +43,10 @@ def forked(unit: Unit, pipe: ChildPipe, otherwise: Otherwise, change: Change, ou
     )
 
 
-def _drive(session: ForkSession, entrypoint: Callable[..., object]) -> str | None:
-    tape = ForkTape(session, session.own())
-    args, kwargs = _arguments(session)
-    policy = asyncio.get_event_loop_policy()
-    asyncio.set_event_loop_policy(VirtualPolicy(session.schedule))
-    try:
-        if inspect.iscoroutinefunction(entrypoint):
-            _on_loop(session, _asynchronous(session, tape, entrypoint, args, kwargs))
-        else:
-            _synchronous(session, tape, entrypoint, args, kwargs)
-    except Halt:
-        return None
-    except BaseException as error:  # noqa: BLE001 whatever it is, it is how control logic ended
-        return "{}: {}".format(*described_error(error))
-    finally:
-        asyncio.set_event_loop_policy(policy)
-    return "OK"
-
-
 def _close_streams(session: ForkSession) -> None:
-    """Write the end of every stream that a halt left open: the run is over, not lost."""
-    why = session.stopped or "the fork ended here"
+    """Write the end of every stream that a halt left open."""
+    failure = stopped(session.clean(session.stopped or "the fork ended here"))
     for stream in reversed(tuple(session.streams.values())):
         if not stream.ended:
-            fields, bodies = ending_of(stream, EndOutcome.ERROR, None)
-            failure = Failure(_STOPPED, ("builtins.Exception",), session.clean(why), None)
-            session.draft(stream, ending_type(stream), fields, bodies, error=failure)
+            kind = ending(session.unit, stream.key)
+            session.draft(stream, kind, ending_fields(kind, EndOutcome.ERROR), {"result": None}, error=failure)

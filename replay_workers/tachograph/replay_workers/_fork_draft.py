@@ -53,6 +53,8 @@ class Draft:
     """`seq` of the recorded event that this one stands for."""
     opener: StreamKey | None = None
     """Of an AgentStarted: the stream that opened it."""
+    cause: tuple[StreamKey, int] | None = None
+    """Of a MessageReceived: stream and `seq` of the fork's own MessageSent."""
 
 
 class DraftLog:
@@ -95,12 +97,13 @@ def draft_json(draft: Draft) -> Json:
         draft.source,
         draft.origin,
         list(draft.opener) if draft.opener is not None else None,
+        [*draft.cause[0], draft.cause[1]] if draft.cause is not None else None,
     ]
 
 
 def draft_of(data: Json) -> Draft:
     """The inverse of `draft_json`."""
-    stream, kind, at, told, fields, bodies, error, source, origin, opener = cast("list[Json]", data)
+    stream, kind, at, told, fields, bodies, error, source, origin, opener, cause = cast("list[Json]", data)
     return Draft(
         _key(stream),
         cast("str", kind),
@@ -112,12 +115,18 @@ def draft_of(data: Json) -> Draft:
         cast("int | None", source),
         cast("int | None", origin),
         _key(opener) if opener is not None else None,
+        _place(cause) if cause is not None else None,
     )
 
 
 def _key(data: Json) -> StreamKey:
     agent_id, incarnation = cast("list[Json]", data)
     return cast("str", agent_id), cast("int", incarnation)
+
+
+def _place(data: Json) -> tuple[StreamKey, int]:
+    agent_id, incarnation, seq = cast("list[Json]", data)
+    return (cast("str", agent_id), cast("int", incarnation)), cast("int", seq)
 
 
 def _payload_json(payload: Payload | None) -> Json:

@@ -47,11 +47,7 @@ def in_order(units: Sequence[UnitEvents], recorded: dict[Place, Event]) -> tuple
     """
     queues = [list(_entries(unit)) for unit in units]
     origins = _origins(queues)
-    orphans: list[Entry] = []
-    for queue in queues:
-        for entry in queue:
-            if not _find_causes(entry, recorded, origins):
-                orphans.append(entry)
+    orphans = [entry for queue in queues for entry in queue if not _find_causes(entry, recorded, origins)]
     ordered, late = _merged(queues)
     return ordered, [*orphans, *late]
 
@@ -87,6 +83,9 @@ def _find_causes(entry: Entry, recorded: dict[Place, Event], origins: dict[Strea
                 entry.needs.append(((cause.agent_id, cause.incarnation), known[seq]))
         return True
     draft = entry.draft
+    if draft.cause is not None:
+        entry.needs.append(draft.cause)
+        return True
     event = recorded.get((draft.stream, draft.source)) if draft.source is not None else None
     if not isinstance(event, MessageReceived) or draft.origin is None:
         return True

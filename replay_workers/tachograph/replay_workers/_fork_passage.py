@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from tachograph.core.boundary import IMMEDIATE, Chunk, Counted, Delivery, Outcome, Request, outcome_of_error
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from tachograph.core.boundary import (
+    IMMEDIATE,
+    Chunk,
+    Counted,
+    Delivery,
+    Outcome,
+    Request,
+    outcome_of_error,
+)
+from tachograph.core.boundary._details import described
 from tachograph.core.canonical import decode_body
 from tachograph.core.replay import Served
 from tachograph.replay_workers._fork_answers import Answer
+from tachograph.replay_workers._fork_details import details_fields
 from tachograph.replay_workers._fork_draft import Payload
 from tachograph.replay_workers._fork_effects import ForkEffects
 from tachograph.replay_workers._fork_failure import failure_of
@@ -14,6 +27,8 @@ from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._passage import ReplayPassage
 from tachograph.replay_workers._session import Stream
 from tachograph.schemas import CallOutcome
+
+T = TypeVar("T")
 
 _NOT_EXECUTED = "answered in a fork, where effects are never executed"
 _STOPPED = Outcome(CallOutcome.CANCELLED)
@@ -25,7 +40,13 @@ class ForkPassage(ReplayPassage):
     __slots__ = ("_answer", "_call_id", "_chunks", "_done", "_effects", "_fork")
 
     def __init__(
-        self, fork: ForkSession, stream: Stream, request: Request, answer: Answer, call_id: int, effects: ForkEffects
+        self,
+        fork: ForkSession,
+        stream: Stream,
+        request: Request,
+        answer: Answer,
+        call_id: int,
+        effects: ForkEffects | None = None,
     ) -> None:
         super().__init__(fork, stream, request, Served(answer.step, answer.fixture, tentative=not answer.strict))
         self._fork = fork
@@ -37,21 +58,26 @@ class ForkPassage(ReplayPassage):
 
     def serve(self) -> Outcome:
         """The answer."""
-        outcome = super().serve() if self._has_place else self._plain()
+        outcome = super().serve() if self._answer.has_place else self._plain(self._answer)
         self._answered(outcome, IMMEDIATE)
         return outcome
 
     async def serve_async(self) -> Outcome:
         """The answer, delivered as the recorded one was."""
-        if not self._has_place:
-            outcome = self._plain()
-            self._answered(outcome, IMMEDIATE)
-            return outcome
-        counted = Counted(super().serve_async(), self._fork.turns)
+        outcome, delivery = await self._counted(self._served())
+        self._answered(outcome, delivery)
+        return outcome
+
+    async def _served(self) -> Outcome:
+        return await super().serve_async() if self._answer.has_place else self._plain(self._answer)
+
+    async def _counted(self, inner: Awaitable[T]) -> tuple[T, Delivery]:
+        """Await a part of the answer; control logic may end the call meanwhile."""
+        counted = Counted(inner, self._fork.turns)
         key = (self._stream.key, self._call_id)
         self._fork.waiting[key] = f"{self._stream.key[0]!r} for {self._request.kind} {self._request.name}"
         try:
-            outcome = await counted
+            value = await counted
         except Halt:
             raise
         except BaseException as error:
@@ -59,12 +85,11 @@ class ForkPassage(ReplayPassage):
             raise
         finally:
             self._fork.waiting.pop(key, None)
-        self._answered(outcome, self._fork.turns.delivery(counted.yields))
-        return outcome
+        return value, self._fork.turns.delivery(counted.yields)
 
     def next_chunk(self) -> Chunk | None:
         """The next piece."""
-        if not self._has_place:
+        if not self._answer.has_place:
             return None
         piece = super().next_chunk()
         if piece is not None:
@@ -73,33 +98,21 @@ class ForkPassage(ReplayPassage):
 
     async def next_chunk_async(self) -> Chunk | None:
         """The next piece, delivered as the recorded one was."""
-        if not self._has_place:
+        if not self._answer.has_place or self._chunks >= len(self._answer.fixture.pieces):
             return None
-        counted = Counted(super().next_chunk_async(), self._fork.turns)
-        try:
-            piece = await counted
-        except Halt:
-            raise
-        except BaseException as error:
-            self._broken_off(outcome_of_error(self._request, error), self._fork.turns.delivery(counted.yields))
-            raise
+        piece, delivery = await self._counted(super().next_chunk_async())
         if piece is not None:
-            self._chunk(self._fork.turns.delivery(counted.yields))
+            self._chunk(delivery)
         return piece
 
     def finish(self, outcome: Outcome, delivery: Delivery) -> None:
         """Control logic stopped reading a stream."""
-        if self._has_place:
+        if self._answer.has_place:
             super().finish(outcome, delivery)
         self._broken_off(_STOPPED, IMMEDIATE)
 
-    @property
-    def _has_place(self) -> bool:
-        """Whether the answer has a place in the recorded order."""
-        return self._answer.origin in ("recorded", "override")
-
-    def _plain(self) -> Outcome:
-        result = self._answer.fixture.result
+    def _plain(self, answer: Answer) -> Outcome:
+        result = answer.fixture.result
         return Outcome(CallOutcome.OK, value=decode_body(result) if result is not None else None)
 
     def _answered(self, outcome: Outcome, delivery: Delivery) -> None:
@@ -108,17 +121,13 @@ class ForkPassage(ReplayPassage):
             return
         self._done = True
         fields: dict[str, object] = {"call_id": self._call_id, "yields": delivery.yields, "gap": delivery.gap}
-        fixture, origin = self._answer.fixture, self._answer.origin
-        message = self._request.kind == "messages" and self._has_place and fixture.seq > 0
-        body = Payload(fixture.result) if fixture.result is not None else None
-        if origin == "recorded":
-            kind = "MessageReceived" if message else "CallFinished"
+        fixture = self._answer.fixture
+        if self._answer.origin == "recorded":
             bodies: dict[str, Payload | None] = {"receipt": None} if self._is_effect else {}
-            self._fork.draft(self._stream, kind, fields, bodies, source=fixture.seq, origin=fixture.seq)
-        elif message:
-            self._fork.draft(self._stream, "MessageReceived", fields, {"body": body}, source=fixture.seq)
+            self._fork.draft(self._stream, "CallFinished", fields, bodies, source=fixture.seq, origin=fixture.seq)
         else:
-            self._own_end(fields, CallOutcome.OK, body)
+            body = Payload(fixture.result) if fixture.result is not None else None
+            self._own_end(fields, described(self._request.kind, outcome), body)
         self._effect_over(outcome)
 
     def _broken_off(self, outcome: Outcome, delivery: Delivery) -> None:
@@ -127,21 +136,16 @@ class ForkPassage(ReplayPassage):
             return
         self._done = True
         fields: dict[str, object] = {"call_id": self._call_id, "yields": delivery.yields, "gap": delivery.gap}
-        self._own_end(fields, outcome.status, None, outcome.error)
+        self._own_end(fields, outcome, None)
         self._effect_over(outcome)
 
-    def _own_end(
-        self,
-        fields: dict[str, object],
-        status: CallOutcome,
-        result: Payload | None,
-        error: BaseException | None = None,
-    ) -> None:
+    def _own_end(self, fields: dict[str, object], outcome: Outcome, result: Payload | None) -> None:
         fields |= {
-            "outcome": status.value, "chunks": self._chunks, "unrecorded": None, "usage": None, "details": None,
+            "outcome": outcome.status.value, "chunks": self._chunks, "unrecorded": None, "usage": None,
+            "details": details_fields(self._fork, outcome.details),
         }  # fmt: skip
         bodies: dict[str, Payload | None] = {"receipt": None, "result": result}
-        failure = failure_of(self._fork, error) if error is not None else None
+        failure = failure_of(self._fork, outcome.error) if outcome.error is not None else None
         self._fork.draft(self._stream, "CallFinished", fields, bodies, error=failure)
 
     def _chunk(self, delivery: Delivery) -> None:
@@ -161,7 +165,7 @@ class ForkPassage(ReplayPassage):
 
     def _effect_over(self, outcome: Outcome) -> None:
         """What control logic holds the effect for stays in the fork; for everybody else it was not executed."""
-        if not self._is_effect:
+        if not self._is_effect or self._effects is None:
             return
         step = self._answer.step
         self._effects.came_back(self._request, step, Found(step), outcome.status)

@@ -10,7 +10,8 @@ from tachograph.core.causality import EventId
 from tachograph.core.errors import InvalidSetting
 from tachograph.core.ports import ForkOptions, Override
 from tachograph.replay_workers._evidence import Evidence, with_code
-from tachograph.replay_workers._fork_change import CallKey, Change, Decision
+from tachograph.replay_workers._fork_change import CallKey, Change, Decision, Letter
+from tachograph.replay_workers._fork_letters import letters_of
 from tachograph.replay_workers._places import StreamKey
 from tachograph.replay_workers._unit import Unit
 from tachograph.schemas import CallFinished, CallStarted, EffectState, EffectTransitioned, Event, MessageReceived
@@ -26,6 +27,10 @@ class Planned:
     driven: Unit
     """With the entry point and the code that the fork drives."""
     change: Change
+    letters: dict[CallKey, Letter]
+    """For each recorded `receive` the message that came from another unit."""
+    clocks: dict[CallKey, int]
+    """When it was received."""
 
 
 def plan_of(evidence: Evidence, options: ForkOptions) -> list[Planned]:
@@ -40,6 +45,12 @@ def plan_of(evidence: Evidence, options: ForkOptions) -> list[Planned]:
     _check_entrypoints(evidence, options.entrypoints)
     at = fork_point.meta.hlc if fork_point is not None else None
     decisions = tuple(_decisions(evidence.events))
+    letters = letters_of(evidence.events)
+    clocks = {
+        (*_key(event), event.call_id): event.meta.hlc
+        for event in evidence.events
+        if isinstance(event, MessageReceived)
+    }
     planned: list[Planned] = []
     for unit in evidence.units:
         keys = {(stream.agent_id, stream.incarnation) for stream in unit.streams}
@@ -52,9 +63,11 @@ def plan_of(evidence: Evidence, options: ForkOptions) -> list[Planned]:
             from_hlc=at if at is not None else (0 if swapped else earliest or 0),
             miss=options.miss,
             overrides=mine,
+            letters={key: one for key, one in letters.items() if key[:2] in keys and one.sender in keys},
             decisions=decisions,
         )
-        planned.append(Planned(unit, _driven(unit, options), change))
+        others = {key: one for key, one in letters.items() if key[:2] in keys and one.sender not in keys}
+        planned.append(Planned(unit, _driven(unit, options), change, others, clocks))
     _check_order(overrides, at, options)
     _check_driven(planned, overrides, fork_point, options)
     return planned

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 from tachograph.core.canonical import decode_body, encode_body
@@ -10,23 +9,13 @@ from tachograph.core.causality import EventId
 from tachograph.core.ports import ForkOptions
 from tachograph.replay_workers._evidence import Evidence
 from tachograph.replay_workers._fork_draft import Draft, Payload
+from tachograph.replay_workers._fork_fleet import Forked
 from tachograph.replay_workers._fork_order import Entry, Place, UnitEvents, in_order
-from tachograph.replay_workers._fork_plan import Planned
 from tachograph.replay_workers._fork_writer import RunWriter
 from tachograph.replay_workers._import import code_digest
 from tachograph.replay_workers._places import StreamKey
-from tachograph.replay_workers._unit import Attempt
 from tachograph.schemas import AgentStarted, Cause, Event, MessageReceived, RunStarted, fields_of
 from tachograph.stores import Home
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Forked:
-    """A unit that was forked."""
-
-    planned: Planned
-    attempt: Attempt
-    drafts: list[Draft]
 
 
 def write_fork(

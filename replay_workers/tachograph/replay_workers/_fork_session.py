@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
 
-from tachograph.core.boundary import Request, TurnCounter
+from tachograph.core.boundary import Request
 from tachograph.core.replay import Fixture, Served, Step
-from tachograph.replay_workers._fork_answers import MADE, Answer, made, overridden, stub
+from tachograph.replay_workers._alternatives import Otherwise
+from tachograph.replay_workers._fork_answers import MADE, NOTHING, Answer, made, overridden, stub
 from tachograph.replay_workers._fork_change import CallKey, Change
 from tachograph.replay_workers._fork_draft import Draft, DraftLog, Failure, Payload
+from tachograph.replay_workers._fork_loop import ForkSchedule
+from tachograph.replay_workers._fork_mail import Mail
 from tachograph.replay_workers._fork_parts import Parts
 from tachograph.replay_workers._frames import place_of
 from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._places import StreamKey
-from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._session import Outside, Session, Stream
 from tachograph.replay_workers._unit import Unit
 from tachograph.replay_workers._wire import Frame
@@ -41,6 +41,12 @@ class ForkSession(Session):
         self, unit: Unit, outside: Outside, otherwise: Otherwise, change: Change, send: Callable[[Frame], object]
     ) -> None:
         super().__init__(unit, outside, otherwise)
+        schedule = ForkSchedule(self.order, otherwise)
+        schedule.stalled, schedule.fired = self.schedule.stalled, self.schedule.fired
+        self.schedule = schedule
+        self.turns = schedule.counter
+        self.mail = Mail(change)
+        schedule.relieved = self.mail.relieve
         self.change = change
         self.stopped: str | None = None
         """Why the fork had to stop, where it had to."""
@@ -51,12 +57,6 @@ class ForkSession(Session):
         self._told: dict[StreamKey, int] = {}
         self._messages: Counter[StreamKey] = Counter()
         self._unused: dict[CallKey, bytes] = dict(change.overrides)
-        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, TurnCounter] = WeakKeyDictionary()
-
-    @property
-    def turns(self) -> TurnCounter:
-        """The turn counter of the running loop: one for the unit."""
-        return self._turns.setdefault(asyncio.get_running_loop(), TurnCounter())
 
     @property
     def reached_hlc(self) -> int:
@@ -90,15 +90,26 @@ class ForkSession(Session):
             if given is not None:
                 return given
             recorded, fixture = found.step, found.fixture
+            if request.kind == "messages" and self.mail.is_awaited(recorded) and not _is_there(fixture):
+                return Answer("mail", step, NOTHING)
             if recorded is not None and fixture is not None and self._may_serve(recorded, fixture):
-                return Answer("recorded", recorded, fixture, found.strict)
-            if request.kind in MADE:
-                self.taint(f"{_named(step)} is not in the recording: the fork's own clock and chance answered it")
-                return Answer("made", step, made(request.kind, step, self.unit.run_id, self._now_us()), strict=False)
-            if self.change.changed and self.change.miss == "stub":
-                self.taint(f"{_named(step)} was answered with a stub")
-                return Answer("stub", step, stub(request.kind), strict=False)
-            raise self._missed(step, recorded)
+                arrived = self.change.arrivals.get((recorded.agent_id, recorded.incarnation, recorded.seq))
+                return Answer("recorded", recorded, fixture, found.strict, arrived)
+            return self.missed(request, step, recorded)
+
+    def missed(self, request: Request, step: Step, recorded: Step | None) -> Answer:
+        """What a call gets that nothing answers.
+
+        Raises:
+            Halt: the fork is to fail then.
+        """
+        if request.kind in MADE:
+            self.taint(f"{_named(step)} is not in the recording: the fork's own clock and chance answered it")
+            return Answer("made", step, made(request.kind, step, self.unit.run_id, self._now_us()))
+        if self.change.changed and self.change.miss == "stub":
+            self.taint(f"{_named(step)} was answered with a stub")
+            return Answer("stub", step, stub(request.kind))
+        raise self.stop(_missed(self.unit.run_id, step, recorded))
 
     def draft(
         self,
@@ -111,11 +122,12 @@ class ForkSession(Session):
         source: int | None = None,
         origin: int | None = None,
         opener: StreamKey | None = None,
+        cause: tuple[StreamKey, int] | None = None,
     ) -> int:
         """Put an event of the fork down; returns its `seq`."""
         told = self._told.get(stream.key)
         at = self.schedule.now
-        return self.log.append(Draft(stream.key, kind, at, told, fields, bodies or {}, error, source, origin, opener))
+        return self.log.append(Draft(stream.key, kind, at, told, fields, bodies or {}, error, source, origin, opener, cause))
 
     def told(self, stream: Stream, logical_time_us: int) -> None:
         """An agent was told this time."""
@@ -183,18 +195,6 @@ class ForkSession(Session):
             return False
         return recorded.kind != "approval" or self.change.is_before(recorded.hlc)
 
-    def _missed(self, step: Step, recorded: Step | None) -> Halt:
-        if recorded is None:
-            remedy = "drive on with `--miss stub`, or give an answer for a recorded call of this name"
-            return self.stop(f"FixtureMiss: the recording has no answer to {_named(step)}; {remedy}")
-        event_id = _event(self.unit.run_id, recorded)
-        if recorded.kind == "approval" and recorded.outcome is not None:
-            return self.stop(
-                f"FixtureMiss: {_named(step)} is asked again, because an approval does not count behind the fork point; "
-                f"give one with `--approval {event_id}=JSON`"
-            )
-        return self.stop(f"FixtureMiss: {_named(step)} never came back in the recording; answer {event_id}")
-
     def _now_us(self) -> int:
         return self.unit.started_at_us + int(self.schedule.now * 1e6)
 
@@ -208,6 +208,23 @@ class ForkSession(Session):
         waiting = "; ".join(dict.fromkeys(self.waiting.values()))
         super()._stall()
         self.stop(f"Deadlock: nothing can happen any more; waiting: {waiting or 'nothing at the boundary'}")
+
+
+def _is_there(fixture: Fixture | None) -> bool:
+    return fixture is not None and fixture.outcome is not None
+
+
+def _missed(run_id: str, step: Step, recorded: Step | None) -> str:
+    if recorded is None:
+        remedy = "drive on with `--miss stub`, or give another answer to a recorded call of this name"
+        return f"FixtureMiss: the recording has no answer to {_named(step)}; {remedy}"
+    event_id = _event(run_id, recorded)
+    if recorded.kind == "approval" and recorded.outcome is not None:
+        return (
+            f"FixtureMiss: {_named(step)} is asked again, because an approval does not count behind the fork point; "
+            f"give one with `--approval {event_id}=JSON`"
+        )
+    return f"FixtureMiss: {_named(step)} never came back in the recording; answer {event_id}"
 
 
 def _named(step: Step) -> str:

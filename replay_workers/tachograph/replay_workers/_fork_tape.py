@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import cast
 
-from tachograph.core.boundary import Envelope, Fact, Outcome, Request, RunContext, TurnCounter
+from tachograph.core.boundary import Envelope, Fact, Outcome, Request, RunContext
 from tachograph.core.canonical import encode_body
 from tachograph.core.causality import check_id
 from tachograph.core.errors import AgentMisuse, EffectRefused
+from tachograph.replay_workers._fork_change import Sent
+from tachograph.replay_workers._fork_details import details_fields
 from tachograph.replay_workers._fork_draft import Payload
 from tachograph.replay_workers._fork_effects import ForkEffects
+from tachograph.replay_workers._fork_ends import ending, ending_fields
 from tachograph.replay_workers._fork_failure import failure_of
 from tachograph.replay_workers._fork_passage import ForkPassage
+from tachograph.replay_workers._fork_receive import ForkReceive
 from tachograph.replay_workers._fork_session import ForkSession, Found
 from tachograph.replay_workers._session import Stream
 from tachograph.replay_workers._tape import ReplayTape
-from tachograph.schemas import ROOT_AGENT_ID, CallOutcome, EndOutcome, RequestDetails
+from tachograph.schemas import CallOutcome, EndOutcome
 
 _NULL = Payload(b"null")
 _CANCELLED = Outcome(CallOutcome.CANCELLED)
@@ -32,6 +35,7 @@ class ForkTape(ReplayTape):
     ) -> None:
         super().__init__(session, stream, top)
         self._fork = session
+        self.turns = session.turns
         self._effects = effects or ForkEffects(session)
 
     def begin(self, request: Request) -> ForkPassage:
@@ -50,14 +54,14 @@ class ForkTape(ReplayTape):
         version = fork.clean(request.version) if request.version is not None else None
         step = stream.maker.call(request.kind, name, arguments.data, version)
         found = fork.find(stream, step)
-        fields = {
+        fields: dict[str, object] = {
             "kind": request.kind,
             "name": name,
             "version": version,
             "effect": request.effect,
             "idempotency_key": self._effects.key(request),
             "attempt": self._effects.attempt(request),
-            "details": _details(fork, request.details),
+            "details": details_fields(fork, request.details),
         }
         call_id = fork.draft(stream, "CallStarted", fields, {"arguments": arguments}, origin=_seq(found))
         if request.effect == "write":
@@ -67,6 +71,8 @@ class ForkTape(ReplayTape):
                 self._refused(call_id, refusal, found)
                 raise
         answer = fork.answer(request, step, found)
+        if request.kind == "messages":
+            return ForkReceive(fork, stream, request, answer, call_id)
         return ForkPassage(fork, stream, request, answer, call_id, self._effects)
 
     def send(self, to_agent_id: str, body: object) -> Envelope | None:
@@ -79,7 +85,11 @@ class ForkTape(ReplayTape):
         agent_id, incarnation = stream.key
         message_id = f"{agent_id}#{incarnation}/{fork.message_number(stream)}"
         fields: dict[str, object] = {"message_id": message_id, "to_agent_id": to_agent_id}
-        fork.draft(stream, "MessageSent", fields, {"body": message}, origin=_seq(found))
+        seq = fork.draft(stream, "MessageSent", fields, {"body": message}, origin=_seq(found))
+        number = fork.mail.number(agent_id, to_agent_id)
+        fork.mail.post(
+            Sent(agent_id, to_agent_id, number, message_id, message.data, message.redacted, stream.key, seq, _seq(found))
+        )
         return None
 
     def note(self, fact: Fact) -> None:
@@ -125,7 +135,7 @@ class ForkTape(ReplayTape):
         bodies: dict[str, Payload | None] = {"arguments": None, "inputs": None}
         fork.draft(stream, "AgentStarted", fields, bodies, origin=origin, opener=self._stream.key)
         tape = ForkTape(fork, stream, cast("ForkTape", self._top), self._effects)
-        self._top._children[tape] = None
+        self._top._children[tape] = None  # noqa: SLF001 the tapes of a unit are one thing
         return tape
 
     def context(self) -> RunContext:
@@ -139,6 +149,11 @@ class ForkTape(ReplayTape):
         """The agent was told this time."""
         self._fork.told(self._stream, logical_time_us)
 
+    def timer_fired(self, number: int, delay_us: int, gap: int) -> None:
+        """A timer of control logic fires."""
+        if not self._stream.ended and not self._fork.schedule.halted:
+            self._fork.draft(self._stream, "TimerFired", {"number": number, "delay_us": delay_us, "gap": gap})
+
     def _end(self, outcome: Outcome) -> None:
         stream, fork = self._stream, self._fork
         if stream.ended:
@@ -149,9 +164,10 @@ class ForkTape(ReplayTape):
         step = stream.maker.ended(how, result, (error.type, error.message) if error is not None else None)
         found = fork.find(stream, step)
         stream.ended = True
-        self._top._children.pop(self, None)
-        fields, bodies = ending_of(stream, how, fork.redacted(result) if result is not None else None)
-        fork.draft(stream, ending_type(stream), fields, bodies, error=error, origin=_seq(found))
+        self._top._children.pop(self, None)  # noqa: SLF001 as above
+        kind = ending(fork.unit, stream.key)
+        bodies = {"result": fork.redacted(result) if result is not None else None}
+        fork.draft(stream, kind, ending_fields(kind, how), bodies, error=error, origin=_seq(found))
 
     def _refused(self, call_id: int, refusal: EffectRefused, found: Found) -> None:
         fields: dict[str, object] = {
@@ -164,21 +180,6 @@ class ForkTape(ReplayTape):
         self._fork.draft(self._stream, "CallFinished", fields, bodies, error=error, origin=origin)
 
 
-def ending_type(stream: Stream) -> str:
-    """The last event of a stream."""
-    return "RunFinished" if stream.key[0] == ROOT_AGENT_ID else "AgentFinished"
-
-
-def ending_of(
-    stream: Stream, outcome: EndOutcome, result: Payload | None
-) -> tuple[dict[str, object], dict[str, Payload | None]]:
-    """Its fields and bodies."""
-    fields: dict[str, object] = {"outcome": outcome.value}
-    if ending_type(stream) == "RunFinished":
-        fields["state_digest"] = None
-    return fields, {"result": result}
-
-
 def _seq(found: Found) -> int | None:
     return found.step.seq if found.step is not None else None
 
@@ -188,11 +189,3 @@ def _end_outcome(outcome: Outcome) -> EndOutcome:
         return EndOutcome.OK
     return EndOutcome.CANCELLED if outcome.status is CallOutcome.CANCELLED else EndOutcome.ERROR
 
-
-def _details(fork: ForkSession, details: RequestDetails | None) -> tuple[str, dict[str, object]] | None:
-    """Details as the codec takes a union's branch: its name and its fields."""
-    if details is None:
-        return None
-    fields = {field.name: getattr(details, field.name) for field in dataclasses.fields(details)}
-    cleaned = {name: fork.clean(value) if isinstance(value, str) else value for name, value in fields.items()}
-    return f"tachograph.{type(details).__name__}", cleaned

@@ -71,7 +71,7 @@ def _attempted(home: Home, evidence: Evidence, unit: Unit, options: ReplayOption
     def answer(question: Frame) -> Frame:
         if question["ask"] == "digest":
             return digest_answer(home.digester.digest(asked_bytes(question)))
-        return {"context": _head(evidence.events, question).to_text()}
+        return {"context": head_of(evidence.events, question).to_text()}
 
     def once(otherwise: Otherwise) -> Attempt:
         request = unit_frame(unit, {"otherwise": otherwise_json(otherwise)})
@@ -80,7 +80,7 @@ def _attempted(home: Home, evidence: Evidence, unit: Unit, options: ReplayOption
     try:
         return reproduced(once)
     except ProcessLost as lost:
-        return Attempt(_undriven(unit, f"The replay of {unit.key[0]!r} was given up: {lost}."))
+        return Attempt(undriven(unit, f"The replay of {unit.key[0]!r} was given up: {lost}."))
 
 
 def _verdict(evidence: Evidence, attempts: Sequence[Attempt]) -> Verdict:
@@ -98,7 +98,8 @@ def _verdict(evidence: Evidence, attempts: Sequence[Attempt]) -> Verdict:
     )
 
 
-def _undriven(unit: Unit, reason: str) -> UnitResult:
+def undriven(unit: Unit, reason: str) -> UnitResult:
+    """What a unit showed that could not be driven to its end."""
     return UnitResult(
         steps_recorded=sum(len(stream.steps) for stream in unit.streams),
         agents=len(unit.streams),
@@ -107,7 +108,7 @@ def _undriven(unit: Unit, reason: str) -> UnitResult:
     )
 
 
-def _head(events: Sequence[Event], question: Frame) -> RunContext:
+def head_of(events: Sequence[Event], question: Frame) -> RunContext:
     """The stream's latest event, at or behind the one that control logic knew of: what the ledger adds comes after it."""
     stream = (question["agent"], question["incarnation"])
     latest: Event | None = None

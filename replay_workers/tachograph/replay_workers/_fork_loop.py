@@ -1,0 +1,95 @@
+"""The loop of a fork: that of a replay, on which turns and timers are counted as a recorder counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import Context
+from typing import TYPE_CHECKING, TypeVarTuple, Unpack
+
+from tachograph.core.boundary import LoopTurns, TurnCounter, control_tape
+from tachograph.replay_workers._alternatives import Otherwise
+from tachograph.replay_workers._loop import Timer, VirtualLoop, VirtualPolicy
+from tachograph.replay_workers._places import Order
+from tachograph.replay_workers._schedule import Schedule
+
+if TYPE_CHECKING:
+    from tachograph.core.boundary import Tape
+
+Ts = TypeVarTuple("Ts")
+
+
+class ForkTurns(LoopTurns):
+    """The turns of a schedule, in place of those of a loop with a world."""
+
+    def __init__(self) -> None:
+        self.number = self.dry = 0
+        self.outside = -1
+        self.exact = True
+
+
+class ForkCounter(TurnCounter):
+    """Places what happens in a fork."""
+
+    def __init__(self, turns: ForkTurns) -> None:
+        super().__init__()
+        self._loop = turns
+
+
+class ForkSchedule(Schedule):
+    """A schedule whose turns are counted, and that asks once more before it gives up."""
+
+    def __init__(self, order: Order, otherwise: Otherwise) -> None:
+        super().__init__(order, otherwise)
+        self.turns = ForkTurns()
+        self.counter = ForkCounter(self.turns)
+        self.relieved: Callable[[], bool] = lambda: False
+        """Called when nothing can happen; whether it made something happen."""
+
+    def start(self) -> None:
+        """The unit starts in this turn."""
+        super().start()
+        self.counter.start()
+
+    def turn(self, loop: VirtualLoop) -> None:
+        """A turn of the loop begins."""
+        dry = not loop.is_busy
+        super().turn(loop)
+        self.turns.number = self.number
+        if dry:
+            self.turns.dry = self.number
+
+    def _happen(self, loop: VirtualLoop) -> bool:
+        return super()._happen(loop) or self.relieved()
+
+
+class ForkLoop(VirtualLoop):
+    """A virtual loop that tells control logic's tapes of the timers that fire."""
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: Unpack[Ts],
+        context: Context | None = None,
+    ) -> Timer:
+        tape = control_tape()
+        if tape is None:
+            return super().call_at(when, callback, *args, context=context)
+
+        def fired() -> None:
+            _fired(tape, timer)
+            callback(*args)
+
+        timer = super().call_at(when, fired, context=context)
+        return timer
+
+
+class ForkPolicy(VirtualPolicy):
+    """Gives every part of control logic such a loop on the same schedule."""
+
+    def new_event_loop(self) -> ForkLoop:
+        return ForkLoop(self._schedule)
+
+
+def _fired(tape: Tape, timer: Timer) -> None:
+    tape.timer_fired(timer.number, round(timer.delay * 1e6), tape.turns.gap())
