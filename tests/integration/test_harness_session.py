@@ -273,6 +273,10 @@ def test_memory_brings_what_other_sessions_said(tmp_path: Path) -> None:
         async def remember(self, session: str, messages: object) -> None:
             raise OSError("full")
 
+    class Rambling(RecentMemory):
+        async def recall(self, session: str, text: str) -> list[str]:  # type: ignore[override]
+            return ["yes", "no"]
+
     assembly, registry = plan(["hello", "again"], PluginPlan("diary", "recent"), memory="diary")
     diary = RecentMemory({}, {})
 
@@ -286,6 +290,9 @@ def test_memory_brings_what_other_sessions_said(tmp_path: Path) -> None:
             second = Session(other, assembly, with_memory)
             await second.turn("who am I?")
             assert "my name is Ada" in str(second.messages[0]["content"])
+        rambling = Session(agent, assembly, {**registry, "recent": Rambling})
+        assert (await rambling.turn("go")).text == "hello"
+        assert agent.get_state("plugin/diary") == {"disabled": "what it recalls are not messages: ['yes', 'no']"}
         third = Session(agent, assembly, {**registry, "recent": Sieve})
         await third.turn("go")
         assert agent.get_state("plugin/diary") == {"disabled": "it cannot remember: full"}

@@ -22,12 +22,12 @@ def asking(workshop: Workshop, name: str) -> Callable[..., Awaitable[Message]]:
     return complete
 
 
-def recalling(workshop: Workshop, name: str) -> Callable[[str, str], Awaitable[list[Message]]]:
+def recalling(workshop: Workshop, name: str) -> Callable[[str, str], Awaitable[Sequence[Message]]]:
     """Read the memory."""
 
     @tool(name=f"{name}.recall", effect="read")
-    async def recall(session: str, text: str) -> list[Message]:
-        return list(await workshop.memory(name).recall(session, text))
+    async def recall(session: str, text: str) -> Sequence[Message]:
+        return await workshop.memory(name).recall(session, text)
 
     return recall
 

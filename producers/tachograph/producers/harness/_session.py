@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 from tachograph.core.boundary import Agent
 from tachograph.core.errors import CallerError, PluginDisabled
@@ -16,7 +16,7 @@ from tachograph.producers.harness._plugins import Registry
 from tachograph.producers.harness._ports import Message
 from tachograph.producers.harness._reading import plan_of
 from tachograph.producers.harness._roster import Roster
-from tachograph.producers.harness._shapes import as_mapping
+from tachograph.producers.harness._shapes import as_items, as_mapping
 from tachograph.producers.harness._snapshot import Snapshot
 from tachograph.producers.harness._source import PlanFile
 from tachograph.producers.harness._tools import LocalTools, ToolRunner
@@ -57,11 +57,11 @@ class Session:
             snapshot: what an earlier session left.
             source: the file to look at between rounds, for hot reload.
         """
-        start = snapshot or Snapshot(agent.id, messages=_opening(plan))
+        start = snapshot or Snapshot(agent.id)
         self.id = start.session
         self._agent = agent
         self._source = source
-        self._messages: list[Message] = list(start.messages)
+        self._messages = _without_opening(start.messages)
         self._rounds = start.rounds
         self._roster = Roster(agent, Workshop(plan, registry), plan, start.plugins)
         self._tools = tools or LocalTools(agent, self._roster)
@@ -73,8 +73,10 @@ class Session:
 
     @property
     def messages(self) -> Sequence[Message]:
-        """The conversation so far."""
-        return tuple(self._messages)
+        """The conversation so far, behind the assembly's system message."""
+        system = self._roster.plan.system
+        opening: Sequence[Message] = ({"role": "system", "content": system},) if system else ()
+        return (*opening, *self._messages)
 
     async def turn(self, text: str, *, rounds_max: int | None = None) -> Turn:
         """Give the model a user's message and run rounds until it answers.
@@ -128,7 +130,7 @@ class Session:
             provider=str(provider),
             model_version=None if version is None else str(version),
             prompt_template=None,
-            **request | {"messages": list(self._messages), "tools": list(await self._tools.descriptions())},
+            **request | {"messages": list(self.messages), "tools": list(await self._tools.descriptions())},
         )
         return as_mapping(answer) or {"content": str(answer)}
 
@@ -144,11 +146,14 @@ class Session:
         if name is None or not (await self._roster.opened(name, "memory")).ready:
             return ()
         try:
-            found = await self._agent.memory(recalling(self._roster.workshop, name), self.id, text)
+            found = as_items(await self._agent.memory(recalling(self._roster.workshop, name), self.id, text))
         except Exception as error:
             self._roster.disable(name, f"it cannot recall: {error}")
             return ()
-        return cast("Sequence[Message]", found)
+        messages = [as_mapping(message) for message in found or ()]
+        if found is None or None in messages:
+            self._roster.disable(name, f"what it recalls are not messages: {found!r}")
+        return [message for message in messages if message is not None]
 
     async def _remember(self, messages: Sequence[Message]) -> None:
         name = self._roster.plan.memory
@@ -178,7 +183,6 @@ class Session:
             self._agent.set_state("assembly_refused", str(error))
             return
         changed = await self._roster.reload(plan, registry)
-        self._messages = [*_opening(plan), *_without_opening(self._messages)]
         _state_assembly(self._agent, plan, changed)
 
 
@@ -205,14 +209,10 @@ async def open_session(
     return Session(agent, plan, found, snapshot=snapshot, source=source)
 
 
-def _without_opening(messages: Sequence[Message]) -> Sequence[Message]:
-    return messages[1:] if messages and messages[0].get("role") == "system" else messages
+def _without_opening(messages: Sequence[Message]) -> list[Message]:
+    return list(messages[1:] if messages and messages[0].get("role") == "system" else messages)
 
 
 def _state_assembly(agent: Agent, plan: Plan, changed: Collection[str]) -> None:
     agent.checkpoint("assembly", {"digest": plan.digest, "plugins": list(plan.plugins), "made": sorted(changed)})
     agent.set_state("assembly", plan.digest)
-
-
-def _opening(plan: Plan) -> Sequence[Message]:
-    return ({"role": "system", "content": plan.system},) if plan.system else ()
