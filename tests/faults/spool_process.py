@@ -22,7 +22,7 @@ def batches(home: Home) -> list[list[bytes]]:
     chain = Chain("run-1", "run", Clock(), digester=home.digester, objects=home.objects)
     made = [[chain.run_started()]]
     for number in range(1, BATCHES - 1):
-        value = "word " * 5_000 * number if number % 2 else number
+        value = f"{number} " * 9_000 if number % 2 else number
         made.append([chain.call_started(value=value), chain.call_finished(number)])
     return [*made, [chain.run_finished()]]
 
