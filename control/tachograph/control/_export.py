@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from tachograph.control._errors import OutputExists
+from tachograph.core.canonical import group_keys
 from tachograph.core.errors import MissingBody, StoreUnavailable
 from tachograph.schemas import Body, decode, write_container
 from tachograph.stores import Home
@@ -61,13 +62,16 @@ def _objects(home: Home, payloads: Sequence[bytes]) -> Iterator[tuple[bytes, byt
     for payload in payloads:
         event = decode(payload)
         for body in _bodies(event):
-            for key in body.chunks:
+            waiting = list(body.chunks)
+            while waiting:
+                key = waiting.pop()
                 data = home.objects.get(key)
                 if data is None:
                     meta = event.meta
                     where = f"{meta.run_id}/{meta.agent_id}#{meta.incarnation}.{meta.seq}"
                     raise MissingBody(key.hex(), where)
                 yield key, data
+                waiting += group_keys(data)
 
 
 def _bodies(value: object) -> Iterator[Body]:
