@@ -30,7 +30,7 @@ from tachograph.core.replay import (
 )
 from tachograph.schemas import CallOutcome, EndOutcome
 
-EXAMPLES = 2_000 if os.environ.get("TACHO_NIGHTLY") == "1" else 100
+EXAMPLES = 2_000 if os.environ.get("TACHO_NIGHTLY") == "1" else 60
 SEEDED = settings(print_blob=True, max_examples=EXAMPLES, deadline=None)
 
 

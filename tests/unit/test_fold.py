@@ -123,7 +123,8 @@ def test_a_gap_is_noted() -> None:
     events = history("run start; a open; a state k = 1; a state k = 2; a state k = 3; a end; run end")
     holed = [event for event in events if event.meta.agent_id != "a" or event.meta.seq not in (2, 3)]
     state = folded_from(holed)
-    assert state.gaps == [("a", 1, 2, 3)]
+    assert state.gaps == {("a", 1, 2, 3)}
+    assert state_from_bytes(state_bytes(state)) == state
     assert any("events 2 to 3 are missing" in text for text in replayability(state).missing)
 
 

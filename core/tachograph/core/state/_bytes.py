@@ -24,7 +24,6 @@ _FORMAT_NAME = "folded state"
 
 def state_bytes(state: RunState) -> bytes:
     """The state as bytes."""
-    state.gaps.sort()
     return orjson.dumps({"format": _FORMAT, "state": _plain(state)}, option=orjson.OPT_SORT_KEYS)
 
 

@@ -50,7 +50,7 @@ def fold(state: RunState, event: Event) -> RunState:
     if seq <= agent.seq:
         return state
     if seq != agent.seq + 1:
-        state.gaps.append((meta.agent_id, meta.incarnation, agent.seq + 1, seq - 1))
+        state.gaps.add((meta.agent_id, meta.incarnation, agent.seq + 1, seq - 1))
     agent.seq = seq
     agent.hlc = hlc = meta.hlc
     if meta.logical_time_us is not None:

@@ -170,7 +170,7 @@ class RunState:
     """Event id to why a result could not be recorded."""
     erased: set[bytes] = field(default_factory=set[bytes])
     """Digests of erased bodies."""
-    gaps: list[tuple[str, int, int, int]] = field(default_factory=list[tuple[str, int, int, int]])
+    gaps: set[tuple[str, int, int, int]] = field(default_factory=set[tuple[str, int, int, int]])
     """(agent_id, incarnation, first and last missing `seq`)."""
 
 
