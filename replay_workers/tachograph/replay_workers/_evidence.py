@@ -11,15 +11,18 @@ from tachograph.core.causality import GENESIS, event_hash
 from tachograph.core.errors import EvidenceBroken, MissingBody, UnsupportedSchema
 from tachograph.core.replay import StreamSteps, steps_of
 from tachograph.core.state import RunState, empty, fold, replayability
+from tachograph.replay_workers._fork_ends import STOPPED
 from tachograph.replay_workers._places import FiredTimer, StreamKey
 from tachograph.replay_workers._unit import Unit
 from tachograph.schemas import (
     CONTENT_OFFSET,
     HASH,
     ROOT_AGENT_ID,
+    AgentFinished,
     AgentStarted,
     Body,
     Event,
+    RunFinished,
     RunStarted,
     TimerFired,
     decode,
@@ -132,7 +135,7 @@ def _cut(home: Home, evidence: Evidence) -> None:
     """Cut the run into units."""
     bodies = _Bodies(home, evidence)
     bodies.timers = [_timer(event) for event in evidence.events if isinstance(event, TimerFired)]
-    streams = steps_of(evidence.events, bodies.read)
+    streams = steps_of(_without_stops(evidence), bodies.read)
     times = _times(evidence.events)
     opened = {_key(event): event for event in evidence.events if isinstance(event, RunStarted | AgentStarted)}
     members: dict[StreamKey, list[StreamSteps]] = {}
@@ -147,6 +150,16 @@ def _cut(home: Home, evidence: Evidence) -> None:
             evidence.undriven += 1
         else:
             evidence.units.append(unit)
+
+
+def _without_stops(evidence: Evidence) -> Iterator[Event]:
+    """The events without the ends that a fork wrote where it had to stop: control logic did not come to them."""
+    for event in evidence.events:
+        error = event.error if isinstance(event, AgentFinished | RunFinished) else None
+        if error is None or error.type != STOPPED:
+            yield event
+        else:
+            _miss(evidence, f"This run is a fork that had to stop: {error.message}.")
 
 
 def _owner(

@@ -22,6 +22,7 @@ from tachograph.replay_workers._fork_fleet import Fleet, Forked
 from tachograph.replay_workers._fork_plan import plan_of
 from tachograph.replay_workers._fork_run import write_fork
 from tachograph.replay_workers._import import code_digest
+from tachograph.replay_workers._process import ReplayProcess
 from tachograph.replay_workers._sources import new_run_id, now_us
 from tachograph.stores import Home
 
@@ -37,16 +38,20 @@ def fork(home: Path, run_id: str, options: ForkOptions) -> ForkResult:
         UnknownRun: there is no such run.
         InvalidSetting: an option names what the run does not have.
     """
+    with ReplayProcess() as process:
+        return fork_run(Home.open(home), run_id, options, process)
+
+
+def fork_run(home: Home, run_id: str, options: ForkOptions, process: ReplayProcess) -> ForkResult:
+    """`fork` in an opened home, by a process that is there."""
     began = time.monotonic()
-    opened = Home.open(home)
-    if run_id not in set(opened.log.run_ids()):
-        raise UnknownRun(run_id, str(home))
-    evidence = evidence_of(opened, run_id)
+    if run_id not in set(home.log.run_ids()):
+        raise UnknownRun(run_id, str(home.path))
+    evidence = evidence_of(home, run_id)
     planned = plan_of(evidence, options)
     fork_id = new_run_id()
-    with Fleet(opened, evidence, options) as fleet:
-        units = fleet.forked(planned)
-    named = write_fork(opened, fork_id, evidence, options, units, now_us()) if units else []
+    units = Fleet(home, evidence, options, process).forked(planned)
+    named = write_fork(home, fork_id, evidence, options, units, now_us()) if units else []
     found = _verdict(evidence, units, named)
     return ForkResult(fork_id, run_id, found, _ended(units), time.monotonic() - began)
 

@@ -9,7 +9,7 @@ from tachograph.replay_workers._places import StreamKey
 from tachograph.replay_workers._unit import Unit
 from tachograph.schemas import EndOutcome
 
-_STOPPED = "tachograph.ForkStopped"
+STOPPED = "tachograph.ForkStopped"
 """The error in the last event of a stream that the fork could not carry on."""
 
 
@@ -26,7 +26,7 @@ def ending_fields(kind: str, outcome: EndOutcome) -> dict[str, object]:
 
 def stopped(why: str) -> Failure:
     """The error of a stream that the fork could not carry on."""
-    return Failure(_STOPPED, ("builtins.Exception",), why, None)
+    return Failure(STOPPED, ("builtins.Exception",), why, None)
 
 
 def lost_ends(unit: Unit, drafts: Iterable[Draft], why: str) -> list[Draft]:

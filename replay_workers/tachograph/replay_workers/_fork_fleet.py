@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self, cast
+from typing import cast
 
 from tachograph.core.ports import ForkOptions
 from tachograph.replay_workers._alternatives import Otherwise
@@ -38,20 +38,14 @@ class Forked:
 
 
 class Fleet:
-    """The units of a run while they are forked; a context manager around the process that drives them."""
+    """The units of a run while they are forked, by one replaying process."""
 
-    def __init__(self, home: Home, evidence: Evidence, options: ForkOptions) -> None:
+    def __init__(self, home: Home, evidence: Evidence, options: ForkOptions, process: ReplayProcess) -> None:
         self._home = home
         self._evidence = evidence
         self._options = options
-        self._process = ReplayProcess()
+        self._process = process
         self._drafts: list[Draft] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._process.close()
 
     def forked(self, planned: Sequence[Planned]) -> list[Forked]:
         """Fork the units, until every message is delivered."""

@@ -12,9 +12,9 @@ from tachograph.core.boundary import (
     Delivery,
     Outcome,
     Request,
+    described,
     outcome_of_error,
 )
-from tachograph.core.boundary._details import described
 from tachograph.core.canonical import decode_body
 from tachograph.core.replay import Served
 from tachograph.replay_workers._fork_answers import Answer
