@@ -189,25 +189,29 @@ class Interpreter:
             self.saw.append(["group", len(errors.exceptions)])
 
     async def _first(self, bodies: list[Body]) -> None:
-        tasks = [asyncio.create_task(self.body(body)) for body in bodies]
-        done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        self.saw.append(["first", [index for index, task in enumerate(tasks) if task in done]])
-        for task in pending:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        async with _Ended([asyncio.create_task(self.body(body)) for body in bodies]) as tasks:
+            done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            self.saw.append(["first", [index for index, task in enumerate(tasks) if task in done]])
+            for task in pending:
+                task.cancel()
 
     async def _completed(self, bodies: list[Body]) -> None:
         async def numbered(index: int, body: Body) -> int:
             await self.body(body)
             return index
 
-        order: list[object] = []
-        for finished in asyncio.as_completed([numbered(index, body) for index, body in enumerate(bodies)]):
-            try:
-                order.append(await finished)
-            except Refusal:
-                order.append("refused")
-        self.saw.append(["completed", order])
+        async with _Ended([asyncio.create_task(numbered(index, body)) for index, body in enumerate(bodies)]) as tasks:
+            order: list[object] = []
+            for finished in asyncio.as_completed(tasks):
+                try:
+                    order.append(await finished)
+                except Refusal:
+                    order.append("refused")
+            self.saw.append(["completed", order])
+
+    async def _asked_together(self, numbers: list[int], seconds: float) -> None:
+        calls = [self.agent.call(waits, number, self._look(), seconds) for number in numbers]
+        self.saw.extend([await finished for finished in asyncio.as_completed(calls)])
 
     async def _within(self, seconds: float, body: Body) -> None:
         try:
@@ -223,11 +227,10 @@ class Interpreter:
             self.saw.append("timed out")
 
     async def _cancelled(self, seconds: float, body: Body) -> None:
-        task = asyncio.create_task(self.body(body))
-        await asyncio.sleep(seconds)
-        task.cancel()
-        found = await asyncio.gather(task, return_exceptions=True)
-        self.saw.append(["cancelled", type(found[0]).__name__])
+        async with _Ended([asyncio.create_task(self.body(body))]) as (task,):
+            await asyncio.sleep(seconds)
+            task.cancel()
+        self.saw.append(["cancelled", task.cancelled()])
 
     async def _send(self, to: str, number: int) -> None:
         await self.agent.send(to, [number, self._look()])
@@ -291,6 +294,27 @@ class Interpreter:
         return [len(self.shared.trace), self.shared.trace[-3:], self.shared.queue.qsize()]
 
 
+class _Ended:
+    """Tasks that are over when the block is: an agent's tasks must not outlive it."""
+
+    def __init__(self, tasks: list[asyncio.Task[Any]]) -> None:
+        self._tasks = tasks
+
+    async def __aenter__(self) -> list[asyncio.Task[Any]]:
+        return self._tasks
+
+    async def __aexit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            for task in self._tasks:
+                task.cancel()
+        while not all(task.done() for task in self._tasks):
+            try:
+                await asyncio.gather(*self._tasks, return_exceptions=True)
+            except asyncio.CancelledError:
+                for task in self._tasks:
+                    task.cancel()
+
+
 SECONDS = (0, 0.001, 0.001, 0.002, 0.003, 0.005)
 
 
@@ -315,7 +339,7 @@ class Generator:
         if depth and pick.random() < 0.35:
             return self._compound(depth - 1)
         kind = pick.choice(
-            "call call call call model stream tried sleep mark mark mark send receive put get signal await random now id "
+            "call call call call asked_together model stream tried sleep mark mark mark send receive put get signal await random now id "
             "state checkpoint".split()
         )
         seconds = pick.choice(SECONDS)
@@ -326,6 +350,9 @@ class Generator:
                 return self._a_call(number)
             case "model" | "mark" | "put":
                 return [kind, number]
+            case "asked_together":
+                self._number += 3
+                return [kind, [number, number + 1, number + 2], seconds]
             case "stream":
                 return ["stream", number, pick.randint(0, 4), seconds, pick.choice((0, 0, 1, 2))]
             case "tried":

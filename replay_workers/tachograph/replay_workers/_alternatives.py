@@ -18,6 +18,8 @@ class Alternative:
     """The turn; the number of the permutation."""
     after: int
     """How many places of the unit's order had been passed."""
+    urgent: bool = False
+    """The replay went astray just there."""
 
 
 @dataclass(frozen=True, slots=True)

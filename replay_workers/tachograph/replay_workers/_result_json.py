@@ -32,7 +32,7 @@ def attempt_json(attempt: Attempt) -> Frame:
         "taints": list(result.taints),
         "missing": list(result.missing),
         "ended": attempt.ended,
-        "alternatives": [[one.what, one.key, one.value, one.after] for one in attempt.alternatives],
+        "alternatives": [[one.what, one.key, one.value, one.after, one.urgent] for one in attempt.alternatives],
         "output": attempt.output,
         "source": attempt.source,
     }
@@ -40,7 +40,7 @@ def attempt_json(attempt: Attempt) -> Frame:
 
 def attempt_of(data: Frame, otherwise: Otherwise) -> Attempt:
     """The inverse of `attempt_json`."""
-    alternatives = cast("list[tuple[str, int, int, int]]", data["alternatives"])
+    alternatives = cast("list[tuple[str, int, int, int, bool]]", data["alternatives"])
     return Attempt(
         result=UnitResult(
             divergences=tuple(_divergence(found) for found in cast("list[dict[str, Json]]", data["divergences"])),

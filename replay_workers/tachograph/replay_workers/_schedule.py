@@ -16,6 +16,7 @@ from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._loop import Timer, VirtualLoop
 from tachograph.replay_workers._permutation import neighbours, order_of_rank, rank_of
 from tachograph.replay_workers._places import Order, Place, PlaceKey, StreamKey
+from tachograph.replay_workers._sequences import Arranged, members
 from tachograph.replay_workers._signal import Signal
 from tachograph.replay_workers._timers import PendingTimers
 
@@ -77,6 +78,8 @@ class Schedule:
 
     async def arrival(self, key: PlaceKey) -> None:
         """Wait until the recorded result arrives."""
+        if self.halted:
+            raise Halt
         place = self._order.arrivals[key]
         if place.released:
             return
@@ -101,18 +104,22 @@ class Schedule:
 
     async def cancellation(self, key: PlaceKey, *, at_once: bool) -> None:
         """Wait until control logic cancels the call, and hear of it in that turn or the next one."""
+        if self.halted:
+            raise Halt
         signal = Signal(self, self._order.arrivals[key].index)
         signal.at_once = at_once
         await signal
 
     def cancelled(self, signal: Signal) -> None:
         """Control logic cancels what waits for this."""
-        loop = asyncio.get_running_loop()
-        if signal.at_once and isinstance(loop, VirtualLoop):
+        loop = signal.get_loop()
+        if self.closed:
+            loop.call_soon(signal.wake)
+        elif signal.at_once and isinstance(loop, VirtualLoop):
             loop.postpone(signal.index, signal.wake)
-            return
-        self._ending.append(signal)
-        loop.call_soon(self._end_next)
+        else:
+            self._ending.append(signal)
+            loop.call_soon(self._end_next)
 
     def arrived(self, key: PlaceKey) -> None:
         """A result is there without having been waited for."""
@@ -126,16 +133,27 @@ class Schedule:
         if place is not None:
             self._expect(place)
 
-    def arranged(self, count: int) -> list[int]:
-        """In which order to take some things that the recording took in an unknown one."""
-        if not 1 < count <= _PERMUTED_MAX:
-            return list(range(count))
+    def arranged(self, count: int, *, opened: bool = False) -> Arranged:
+        """In which order to take some things that the recording took in an unknown one.
+
+        Args:
+            count: how many there are.
+            opened: whether all other orders are alternatives from now on; else they are once one of them goes astray.
+        """
         number = self._orders
         self._orders += 1
-        order = order_of_rank(self._otherwise.orders.get(number, 0), count)
-        for other in neighbours(order):
-            self._open("order", number, rank_of(other))
-        return order
+        rank = self._otherwise.orders.get(number, 0)
+        order = order_of_rank(rank, count) if count <= _PERMUTED_MAX else list(range(count))
+        if opened and count <= _PERMUTED_MAX:
+            for other in neighbours(order):
+                self._open("order", number, rank_of(other))
+        return Arranged(number, order)
+
+    def astray(self) -> None:
+        """The step that is taken here is not the recorded one: what it belongs to may have come in another order."""
+        for member in members():
+            for rank in member.later_first():
+                self._open("order", member.sequence.number, rank, urgent=True)
 
     def advance(self, seconds: float) -> None:
         """Let virtual time pass."""
@@ -148,9 +166,6 @@ class Schedule:
     def close(self) -> None:
         """From now on loops only run what is ready, and the boundary is shut."""
         self.closed = self.halted = True
-        for place in self._waiting.values():
-            if place.signal is not None:
-                place.signal.cancel()
         self._waiting.clear()
 
     # What the loop asks for.
@@ -294,7 +309,7 @@ class Schedule:
         """One of the cancelled is woken, in the place of the one that was cancelled first."""
         first = min(self._ending, key=lambda signal: signal.index)
         self._ending.remove(first)
-        loop = asyncio.get_running_loop()
+        loop = first.get_loop()
         if isinstance(loop, VirtualLoop) and not self.is_next(first.index):
             loop.postpone(first.index, first.wake)
         else:
@@ -319,10 +334,10 @@ class Schedule:
         if place is not None and place.due is None:
             self._open("early", place.index, self.number)
 
-    def _open(self, what: str, key: int, value: int) -> None:
+    def _open(self, what: str, key: int, value: int, *, urgent: bool = False) -> None:
         """The recording leaves this open."""
         if len(self.alternatives) < _ALTERNATIVES_MAX:
-            self.alternatives.append(Alternative(what, key, value, self._advance()))
+            self.alternatives.append(Alternative(what, key, value, self._advance(), urgent))
 
 
 def _chain(order: Order) -> tuple[Place | None, dict[int, Place]]:

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from tachograph.replay_workers._alternatives import Alternative, Otherwise
 from tachograph.replay_workers._unit import Attempt
 
-ATTEMPTS_MAX = 40
+ATTEMPTS_MAX = 100
 _SECONDS_MIN = 2.0
-_FACTOR = 10
+_FACTOR = 3
 """Searching takes at most so many times as long as the first attempt."""
 
 Try = Callable[[Otherwise], Attempt]
@@ -41,7 +41,7 @@ def reproduced(attempt: Try) -> Attempt:
 
 def _open(best: Attempt) -> list[Alternative]:
     """What may have been otherwise before the divergence, the nearest first."""
-    return sorted(best.alternatives, key=lambda one: -one.after)
+    return sorted(best.alternatives, key=lambda one: (not one.urgent, -one.after))
 
 
 def _reach(attempt: Attempt) -> int | None:
@@ -52,5 +52,5 @@ def _reach(attempt: Attempt) -> int | None:
 def _further(one: Attempt, other: Attempt) -> bool:
     reach, known = _reach(one), _reach(other)
     if reach is None:
-        return one.ended is not None and not one.result.missing
+        return one.ended is not None and one.result.steps_replayed == one.result.steps_recorded
     return known is not None and reach > known

@@ -119,6 +119,8 @@ class Session:
                 raise self.halt()
             expected = matcher.expected
             if expected is None or expected.key != step.key or expected.name != step.name:
+                if not matcher.diverged:
+                    self.schedule.astray()
                 step = replace(step, where=place_of(sys._getframe(1)))  # noqa: SLF001 the frame is what is asked for
             match = matcher.take(step)
             if not isinstance(match, Served):

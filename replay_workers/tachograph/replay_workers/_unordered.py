@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import asyncio.tasks
-from collections.abc import Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from tachograph.replay_workers._guard_time import Patch
+from tachograph.replay_workers._sequences import Member, entered_sequence
 from tachograph.replay_workers._schedule import Schedule
 
 T = TypeVar("T")
@@ -41,8 +43,11 @@ def unordered_patches(schedule: Schedule) -> list[Patch]:
 
     def as_completed(fs: Iterable[Any], *, timeout: float | None = None) -> object:  # whatever is awaitable
         given = list(fs)
-        started = [asyncio.ensure_future(given[index]) for index in schedule.arranged(len(given))]
-        return genuine_as_completed(started, timeout=timeout)
+        fresh = [index for index, one in enumerate(given) if asyncio.iscoroutine(one)]
+        arranged = schedule.arranged(len(fresh))
+        for place, index in enumerate(arranged.order):
+            given[fresh[index]] = _started(given[fresh[index]], Member(arranged, place))
+        return genuine_as_completed(given, timeout=timeout)
 
     async def wait(
         fs: Iterable[Any], *, timeout: float | None = None, return_when: str = asyncio.ALL_COMPLETED
@@ -50,7 +55,7 @@ def unordered_patches(schedule: Schedule) -> list[Patch]:
         given = list(fs)
         done, pending = await genuine_wait(given, timeout=timeout, return_when=return_when)
         ready = [future for future in given if future in done]
-        arranged = [ready[index] for index in schedule.arranged(len(ready))]
+        arranged = [ready[index] for index in schedule.arranged(len(ready), opened=True).order]
         return OrderedSet(arranged), OrderedSet([future for future in given if future in pending])
 
     return [
@@ -58,3 +63,10 @@ def unordered_patches(schedule: Schedule) -> list[Patch]:
         for owner in (asyncio, asyncio.tasks)
         for name, function in (("as_completed", as_completed), ("wait", wait))
     ]
+
+
+def _started(coroutine: Coroutine[Any, Any, Any], member: Member) -> asyncio.Task[Any]:
+    """A task that knows which one of its sequence it is; so do the tasks that it starts."""
+    context = copy_context()
+    context.run(entered_sequence, member)
+    return asyncio.get_running_loop().create_task(coroutine, context=context)
