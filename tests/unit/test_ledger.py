@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from tachograph.core.boundary import Request, status_of_error
 from tachograph.core.effects import Ledger, after_crash, decided, may_move, transition
 from tachograph.core.errors import EffectAlreadyConfirmed, ReconciliationRequired
 from tachograph.core.ports import PastEffect
@@ -190,3 +193,12 @@ def test_a_crash_makes_what_had_left_unknown() -> None:
     assert after_crash(EffectState.PLANNED) is EffectState.FAILED
     for state in (EffectState.UNKNOWN, EffectState.CONFIRMED, EffectState.FAILED, EffectState.RECONCILED):
         assert after_crash(state) is state
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), ConnectionResetError()])
+def test_what_a_tool_declares_to_prove_a_failure_does(error: Exception) -> None:
+    """An exception in `failed` leaves the effect FAILED, even a time-out; without the declaration it is UNKNOWN."""
+    plain = Request("tool", NAME, None, effect="write")
+    declared = replace(plain, failed=(type(error),))
+    assert transition(EffectState.EXECUTING, status_of_error(plain, error)) is EffectState.UNKNOWN
+    assert transition(EffectState.EXECUTING, status_of_error(declared, error)) is EffectState.FAILED

@@ -22,9 +22,11 @@ def outcome_of_error(request: Request, error: BaseException) -> Outcome:
 
 def status_of_error(request: Request, error: BaseException) -> CallOutcome:
     """The status that `outcome_of_error` records."""
-    may_have_happened = isinstance(error, request.unknown) or not isinstance(error, _NEVER_LEFT)
-    if request.effect == "write" and may_have_happened and not isinstance(error, request.failed):
-        return CallOutcome.UNKNOWN
+    if request.effect == "write":
+        if isinstance(error, request.failed):
+            return CallOutcome.ERROR  # even a time-out: the tool says that it proves that nothing happened
+        if isinstance(error, request.unknown) or not isinstance(error, _NEVER_LEFT):
+            return CallOutcome.UNKNOWN
     if isinstance(error, TimeoutError):
         return CallOutcome.TIMEOUT
     if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit):

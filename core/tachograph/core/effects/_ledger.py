@@ -74,7 +74,7 @@ class Ledger:
         if own is None or own.state is not EffectState.UNKNOWN or self._past is None:
             return own
         state = self._past.state(own.effect_id)
-        if state not in _DECIDED:
+        if state is None or state not in _DECIDED:
             return own
         with self._lock:
             if self._entries[name, key] == own:
