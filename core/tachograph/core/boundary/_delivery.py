@@ -18,6 +18,7 @@ from tachograph.core.boundary._turns import (
     CANCELLED_READY,
     CANCELLED_WAITED,
     WAITED,
+    LoopTurns,
     Outside,
     TurnCounter,
     Waiting,
@@ -119,9 +120,9 @@ class Counted(Waiting, Generic[Result]):
             result: Result = stop.value
             return result
 
-    def _is_from_outside(self) -> bool:
-        """Whether something came from outside meanwhile, and its turn can be told from the unit's anchor."""
-        return self._loop is not None and self._loop.outside > self._start and self._turns.is_anchored
+    def _is_from_outside(self, loop: LoopTurns) -> bool:
+        """Whether it waited for what came from outside, and its turn can be told from the unit's anchor."""
+        return self._waited and max(self.came_in, loop.input) > self._start and self._turns.is_anchored
 
     def _now(self) -> int:
         return self._loop.number if self._loop is not None else 0
@@ -142,7 +143,7 @@ class Counted(Waiting, Generic[Result]):
             turns, waited = self._yielded, self._waited
         else:
             turns = self._loop.number - self._start
-            waited = self._loop.dry > self._start or (turns > 0 and self._is_from_outside())
+            waited = self._loop.dry > self._start or (turns > 0 and self._is_from_outside(self._loop))
         if self._cancelled:
             return CANCELLED_WAITED if waited or turns > _YIELDS_MAX else self._cancelled - turns
         return WAITED if waited or turns > _YIELDS_MAX else turns

@@ -109,14 +109,14 @@ class Outside:
 class LoopTurns:
     """Counts the turns of one event loop, and knows when the loop last ran dry."""
 
-    __slots__ = ("__weakref__", "_loop_time", "_set_timer", "dry", "exact", "fired", "fired_in", "number", "outside")
+    __slots__ = ("__weakref__", "_loop_time", "_set_timer", "dry", "exact", "fired", "fired_in", "input", "number")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.number = 0
         self.dry = 0
         """The latest turn that began with nothing to do."""
-        self.outside = -1
-        """The latest turn in which something came from outside: input, or a timer that is not control logic's."""
+        self.input = -1
+        """The latest turn in which the selector brought something."""
         self.fired_in = -1
         """The latest turn in which timers of control logic fired."""
         self.fired = 0
@@ -145,7 +145,7 @@ class LoopTurns:
                 self.dry = self.number
             found = select(timeout)
             if found:
-                self.outside = self.number
+                self.input = self.number
             return found
 
         return counted
@@ -161,7 +161,6 @@ class LoopTurns:
         return self._set_timer(when, self._fired, tape, number, delay_us, callback, args, context=context)
 
     def _from_outside(self, callback: Callable[..., object], args: tuple[object, ...]) -> None:
-        self.outside = self.number
         call = _control.get()
         if isinstance(call, Waiting):
             call.came_in = self.number
