@@ -3,10 +3,12 @@
 `replay` reads a run's evidence (`_evidence`), cuts it into units, and hands each to a fresh process (`_process`, `_zygote`)
 that knows nothing but what comes over a pipe (`_wire`). There a `Session` holds what control logic does against the recording,
 a `ReplayTape` answers it, and a `Schedule` on a `VirtualLoop` lets results arrive in their recorded order. The guard
-(`_guard`) names what bypasses the boundary. What the recording leaves open is searched for (`_search`).
+(`_guard`) names what bypasses the boundary. What the recording leaves open is searched for (`_search`). `report` writes
+what a replay or a fork showed (`_report`).
 """
 
 from tachograph.replay_workers._fork import fork
 from tachograph.replay_workers._replay import replay
+from tachograph.replay_workers._report import report
 
-__all__ = ["fork", "replay"]
+__all__ = ["fork", "replay", "report"]
