@@ -65,7 +65,7 @@ class Screen:
             head: stands in the free columns of the first line.
         """
         words = [Span(word, span.style) for span in map(_span, parts) for word in _WORD.findall(span.text)]
-        line = list(head) or [" " * indent]
+        line: list[Part] = [*head] if head else [" " * indent]
         used = indent
         for word in words:
             if used > indent and used + width(word.text.rstrip()) > min(self.columns, _TEXT_COLUMNS_MAX):
