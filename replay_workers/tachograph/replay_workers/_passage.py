@@ -10,6 +10,7 @@ from tachograph.core.boundary import (
     CANCELLED,
     CANCELLED_READY,
     CANCELLED_WAITED,
+    WAITED,
     Chunk,
     Delivery,
     Outcome,
@@ -18,7 +19,7 @@ from tachograph.core.boundary import (
 from tachograph.core.canonical import decode_body
 from tachograph.core.errors import InternalError
 from tachograph.core.replay import Fixture, Served, Step
-from tachograph.replay_workers._places import BARE_TURNS_MAX, END
+from tachograph.replay_workers._places import BARE_TURNS_MAX, END, own_turns
 from tachograph.replay_workers._session import Session, Stream
 from tachograph.schemas import CallOutcome
 
@@ -93,35 +94,55 @@ class ReplayPassage:
     async def _deliver(self, yields: int, piece: int) -> None:
         if yields == 0:
             return
-        if 0 < yields <= BARE_TURNS_MAX:
-            for _ in range(yields):
-                await _turn()
-            await self._session.schedule.in_order(self._place(piece))
-        elif yields <= CANCELLED:
-            await self._cancelled(yields, piece)
+        if yields > 0 or yields == WAITED:
+            await self._arrival(own_turns(yields), piece)
+        elif yields <= CANCELLED_READY and yields != CANCELLED_WAITED:
+            await self._cancelled_ready(own_turns(yields), piece)
         else:
-            await self._arrival(piece)
+            await self._cancelled(yields, piece)
 
-    async def _arrival(self, piece: int) -> None:
+    async def _arrival(self, turns: int | None, piece: int) -> None:
+        schedule = self._session.schedule
         try:
-            await self._session.schedule.arrival(self._place(piece))
+            if turns is not None and turns <= BARE_TURNS_MAX:
+                for _ in range(turns):
+                    await _turn()
+                await schedule.in_order(self._place(piece))
+            else:
+                await schedule.arrival(self._place(piece))
         except asyncio.CancelledError:
-            self._session.schedule.arrived(self._place(piece))
+            schedule.arrived(self._place(piece))
             if not self._tentative:
                 self._session.ended_otherwise(self._step, CallOutcome.CANCELLED)
             raise
 
+    async def _cancelled_ready(self, turns: int | None, piece: int) -> None:
+        """The recorded call was about to go on when control logic cancelled it."""
+        schedule = self._session.schedule
+        try:
+            if turns is not None and turns <= BARE_TURNS_MAX:
+                for _ in range(turns):
+                    await _turn()
+            else:
+                await schedule.arrival(self._place(piece), deaf=True)
+            await schedule.cancellation(self._place(piece))
+        except asyncio.CancelledError:
+            schedule.arrived(self._place(piece))
+            if self._fixture.outcome is CallOutcome.CANCELLED:
+                raise
+
     async def _cancelled(self, yields: int, piece: int) -> None:
         """The recorded call ended because control logic cancelled it; so does this one."""
+        schedule = self._session.schedule
         try:
-            await self._session.schedule.cancellation(self._place(piece), at_once=yields <= CANCELLED_READY)
+            await schedule.cancellation(self._place(piece))
         except asyncio.CancelledError:
             if yields == CANCELLED_WAITED:
-                await self._session.schedule.arrival(self._place(piece))
+                await schedule.arrival(self._place(piece))
             else:
-                for _ in range((CANCELLED_READY if yields <= CANCELLED_READY else CANCELLED) - yields):
+                for _ in range(CANCELLED - yields):
                     await _turn()
-                self._session.schedule.arrived(self._place(piece))
+                schedule.arrived(self._place(piece))
             if self._fixture.outcome is CallOutcome.CANCELLED:
                 raise
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tachograph.core.boundary import CANCELLED, CANCELLED_WAITED, split_gap
+from tachograph.core.boundary import CANCELLED, CANCELLED_READY, CANCELLED_WAITED, split_gap
 from tachograph.core.replay import Fixture, Step, StreamSteps
 from tachograph.replay_workers._signal import Signal
 
@@ -161,15 +161,22 @@ def _place(order: Order, index: int, entry: _Entry, at: float) -> None:
         order.begins[entry.stream][entry.number - 1] = index
         order.places.append(None)
         return
-    counted = entry.yields > 0
-    induced = CANCELLED_WAITED < entry.yields <= CANCELLED
-    gap, rank = (None, 0) if counted or induced else split_gap(entry.gap)
-    place = Place(index, at, gap, entry.yields if counted else None, rank)
-    place.induced = induced
+    turns = own_turns(entry.yields) if entry.timer is None else None
+    induced = CANCELLED_READY < entry.yields <= CANCELLED
+    gap, rank = (None, 0) if turns is not None or induced else split_gap(entry.gap)
+    place = Place(index, at, gap, turns, rank)
+    place.induced = induced or (entry.yields < 0 and turns is not None)
     place.timer = entry.timer
     order.places.append(place)
     if entry.timer is None:
         order.arrivals[entry.stream, entry.number, entry.piece] = place
+
+
+def own_turns(yields: int) -> int | None:
+    """The turns that a call took from its beginning; None where its place is told otherwise."""
+    if yields >= 0:
+        return yields
+    return CANCELLED_READY - yields if CANCELLED_WAITED < yields <= CANCELLED_READY else None
 
 
 def _moment(times: Times, entry: _Entry) -> int:

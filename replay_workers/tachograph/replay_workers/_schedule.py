@@ -76,14 +76,14 @@ class Schedule:
         if at > self.now:
             self.now = at
 
-    async def arrival(self, key: PlaceKey) -> None:
-        """Wait until the recorded result arrives."""
+    async def arrival(self, key: PlaceKey, *, deaf: bool = False) -> None:
+        """Wait until the recorded result arrives; `deaf`: and hear of a cancellation only then."""
         if self.halted:
             raise Halt
         place = self._order.arrivals[key]
         if place.released:
             return
-        signal = place.signal = Signal(self, place.index)
+        signal = place.signal = Signal(self, place.index, deaf=deaf)
         self._waiting[place.index] = place
         if place.turns is not None:
             place.due = self.number + place.turns
@@ -102,21 +102,17 @@ class Schedule:
             await self._postponed(place.index)
         self._pass(place)
 
-    async def cancellation(self, key: PlaceKey, *, at_once: bool) -> None:
-        """Wait until control logic cancels the call, and hear of it in that turn or the next one."""
+    async def cancellation(self, key: PlaceKey) -> None:
+        """Wait until control logic cancels the call."""
         if self.halted:
             raise Halt
-        signal = Signal(self, self._order.arrivals[key].index)
-        signal.at_once = at_once
-        await signal
+        await Signal(self, self._order.arrivals[key].index)
 
     def cancelled(self, signal: Signal) -> None:
         """Control logic cancels what waits for this."""
         loop = signal.get_loop()
         if self.closed:
             loop.call_soon(signal.wake)
-        elif signal.at_once and isinstance(loop, VirtualLoop):
-            loop.postpone(signal.index, signal.wake)
         else:
             self._ending.append(signal)
             loop.call_soon(self._end_next)

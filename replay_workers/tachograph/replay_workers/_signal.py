@@ -19,15 +19,14 @@ class Signal:
     """
 
     __slots__ = (
-        "_asyncio_future_blocking", "_callbacks", "_cancelled", "_done", "_loop", "_message", "_schedule", "at_once", "index",
+        "_asyncio_future_blocking", "_callbacks", "_cancelled", "_deaf", "_done", "_loop", "_message", "_schedule",  "index",
     )  # fmt: skip
 
-    def __init__(self, schedule: Schedule, index: int) -> None:
+    def __init__(self, schedule: Schedule, index: int, *, deaf: bool = False) -> None:
         self.index = index
         """Of what is waited for, in the unit's order."""
-        self.at_once = False
-        """Whether those who wait hear of a cancellation in its own turn."""
         self._asyncio_future_blocking = False
+        self._deaf = deaf
         self._schedule = schedule
         self._loop = asyncio.get_running_loop()
         self._callbacks: list[tuple[Callable[[Signal], object], Context | None]] = []
@@ -64,8 +63,8 @@ class Signal:
         return self._cancelled
 
     def cancel(self, msg: object = None) -> bool:
-        """Cancel it; False if it was given already."""
-        if self._done:
+        """Cancel it; False if it was given already, or will be: the task that waits then hears of it with that."""
+        if self._done or (self._deaf and not self._schedule.closed):
             return False
         self._done = self._cancelled = True
         self._message = msg

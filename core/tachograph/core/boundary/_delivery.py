@@ -17,6 +17,7 @@ from tachograph.core.boundary._turns import (
     CANCELLED,
     CANCELLED_READY,
     CANCELLED_WAITED,
+    READY_WAITED,
     WAITED,
     LoopTurns,
     Outside,
@@ -128,22 +129,35 @@ class Counted(Waiting, Generic[Result]):
         return self._loop.number if self._loop is not None else 0
 
     def _thrown(self, error: BaseException, *, ready: bool) -> None:
-        if isinstance(error, asyncio.CancelledError):
-            self._cancelled = CANCELLED_READY if ready else CANCELLED
-            self._waited = False
-            self._yielded = 0
-            self._start = self._now() if self._asked_at is None else self._asked_at + 1
-            self._asked_at = None
+        if not isinstance(error, asyncio.CancelledError):
+            return
+        self._cancelled = self._ready_count() if ready else CANCELLED
+        self._waited = False
+        self._yielded = 0
+        self._start = self._now() if self._asked_at is None else self._asked_at + 1
+        self._asked_at = None
 
     def _asked(self) -> None:
         self._asked_at = self._now()
 
     def _count(self) -> int:
+        if self._cancelled > CANCELLED:
+            return self._turns_or(WAITED)
+        after = self._turns_or(CANCELLED_WAITED)
+        if after == 0:
+            return self._cancelled
+        return after if after == CANCELLED_WAITED else CANCELLED - after
+
+    def _ready_count(self) -> int:
+        """The count of a call that was about to go on."""
+        turns = self._turns_or(READY_WAITED)
+        return turns if turns == READY_WAITED else CANCELLED_READY - turns
+
+    def _turns_or(self, waited: int) -> int:
+        """The turns since the start; `waited` where they do not tell the place."""
         if self._loop is None:
-            turns, waited = self._yielded, self._waited
-        else:
-            turns = self._loop.number - self._start
-            waited = self._loop.dry > self._start or (turns > 0 and self._is_from_outside(self._loop))
-        if self._cancelled:
-            return CANCELLED_WAITED if waited or turns > _YIELDS_MAX else self._cancelled - turns
-        return WAITED if waited or turns > _YIELDS_MAX else turns
+            return waited if self._waited else self._yielded
+        turns = self._loop.number - self._start
+        if self._loop.dry > self._start or turns > _YIELDS_MAX:
+            return waited
+        return waited if turns > 0 and self._is_from_outside(self._loop) else turns
