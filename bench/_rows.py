@@ -10,6 +10,7 @@ _RECORD = "bench.ours._record"
 _SPANS = "bench.baselines._spans"
 _FLOORS = "bench.baselines._floors"
 _TEMPORAL = "bench.baselines._temporal"
+_REPLAY = "bench.ours._replay"
 
 GROUPS: Mapping[str, tuple[Comparison, ...]] = {
     "record": (
@@ -27,5 +28,26 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
         Comparison(
             "effect durable before it leaves", "wall_us", f"{_RECORD}:durable_effect", f"{_FLOORS}:durable_write", 1.5, 300, 1.2
         ),
+    ),
+    "storage": (
+        Comparison(
+            "storage of a growing conversation",
+            "bytes",
+            "bench.ours._storage:growing_conversation",
+            "bench.ours._storage:new_content",
+            1.5,
+            1,
+            1.1,
+        ),
+    ),
+    "verify": (
+        Comparison(
+            "verify an event", "cpu_us", "bench.ours._verify:verify", "bench.ours._verify:hash_and_decode", 1.3, 1, 0.6
+        ),
+    ),
+    "replay": (
+        Comparison("exact replay, one by one", "wall_us", f"{_REPLAY}:sequential", f"{_TEMPORAL}:sequential", 1 / 30, 1, 1 / 55),
+        Comparison("exact replay, ten at a time", "wall_us", f"{_REPLAY}:batched", f"{_TEMPORAL}:batched", 1 / 10, 1, 1 / 17),
+        Comparison("exact replay, one by one", "wall_us", f"{_REPLAY}:sequential", f"{_FLOORS}:seed_loop", 4.0, 2000, 2.0),
     ),
 }

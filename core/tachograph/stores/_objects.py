@@ -11,6 +11,7 @@ from pathlib import Path
 from tachograph.core.errors import StoreUnavailable
 from tachograph.stores._files import reason_of, sync_directory, sync_file, write_temporary
 from tachograph.stores._forks import close_in_children
+from tachograph.stores._packing import packed, unpacked
 
 KEY_BYTES = 32
 _REMEMBERED_MAX = 65_536
@@ -47,7 +48,7 @@ class DirectoryObjects:
         path = self.path_of(key)
         try:
             if key in self._suspect or _read(path) != data:
-                _write(path, data)
+                _write(path, packed(data))
         except OSError as error:
             raise StoreUnavailable(str(path), reason_of(error)) from error
         with self._lock:
@@ -125,24 +126,24 @@ class DirectoryObjects:
 
 def _read(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return unpacked(path.read_bytes())
     except FileNotFoundError:
         return None
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(exist_ok=True)
-    temporary = write_temporary(path, data, durable=False)
+    temporary = write_temporary(path, content, durable=False)
     try:
-        _check(temporary, data)
+        _check(temporary, content)
         temporary.rename(path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
 
 
-def _check(path: Path, data: bytes) -> None:
-    if path.read_bytes() != data:
+def _check(path: Path, content: bytes) -> None:
+    if path.read_bytes() != content:
         raise OSError(errno.EIO, "what was read back is not what was written")
 
 
