@@ -125,7 +125,7 @@ class ReplayPassage:
                     await _turn()
             else:
                 await schedule.arrival(self._place(piece), deaf=True)
-            await schedule.cancellation(self._place(piece))
+            await schedule.cancellation(self._place(piece), ends=True)
         except asyncio.CancelledError:
             schedule.arrived(self._place(piece))
             if self._fixture.outcome is CallOutcome.CANCELLED:
@@ -135,13 +135,15 @@ class ReplayPassage:
         """The recorded call ended because control logic cancelled it; so does this one."""
         schedule = self._session.schedule
         try:
-            await schedule.cancellation(self._place(piece))
+            await schedule.cancellation(self._place(piece), ends=yields == CANCELLED)
         except asyncio.CancelledError:
             if yields == CANCELLED_WAITED:
                 await schedule.arrival(self._place(piece))
             else:
                 for _ in range(CANCELLED - yields):
                     await _turn()
+                if yields < CANCELLED:
+                    await schedule.in_order(self._place(piece))
                 schedule.arrived(self._place(piece))
             if self._fixture.outcome is CallOutcome.CANCELLED:
                 raise

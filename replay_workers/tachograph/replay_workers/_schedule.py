@@ -102,16 +102,16 @@ class Schedule:
             await self._postponed(place.index)
         self._pass(place)
 
-    async def cancellation(self, key: PlaceKey) -> None:
-        """Wait until control logic cancels the call."""
+    async def cancellation(self, key: PlaceKey, *, ends: bool) -> None:
+        """Wait until control logic cancels the call; `ends`: which ends it at once."""
         if self.halted:
             raise Halt
-        await Signal(self, self._order.arrivals[key].index)
+        await Signal(self, self._order.arrivals[key].index if ends else -1)
 
     def cancelled(self, signal: Signal) -> None:
         """Control logic cancels what waits for this."""
         loop = signal.get_loop()
-        if self.closed:
+        if self.closed or signal.index < 0:
             loop.call_soon(signal.wake)
         else:
             self._ending.append(signal)

@@ -24,7 +24,7 @@ class Signal:
 
     def __init__(self, schedule: Schedule, index: int, *, deaf: bool = False) -> None:
         self.index = index
-        """Of what is waited for, in the unit's order."""
+        """Of what is waited for, in the unit's order; negative where that is not yet over with it."""
         self._asyncio_future_blocking = False
         self._deaf = deaf
         self._schedule = schedule
