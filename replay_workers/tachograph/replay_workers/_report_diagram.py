@@ -122,7 +122,7 @@ def diagram_of(timeline: Timeline) -> Diagram:
     places = {agent: min(place, LANES_MAX - 1) for place, agent in enumerate(agents)}
     lanes_count = min(len(agents), LANES_MAX)
     ys, breaks, height = _heights(timeline, _TOP + lanes_count * _HEAD)
-    xs = {agent: _TIME_RIGHT + 22 + place * _LANE for agent, place in places.items()}
+    xs = {agent: float(_TIME_RIGHT + 22 + place * _LANE) for agent, place in places.items()}
     text_x = _TIME_RIGHT + 22 + lanes_count * _LANE
     return Diagram(
         width=text_x + _COLUMNS * _CHARACTER + 8,
@@ -205,7 +205,9 @@ def _between(x1: float, y1: float, x2: float, y2: float) -> Arrow:
     """From edge to edge of the two marks."""
     length = max(((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5, 1.0)
     dx, dy = (x2 - x1) / length, (y2 - y1) / length
-    return Arrow(*(round(value, 1) for value in (x1 + 5 * dx, y1 + 5 * dy, x2 - 6 * dx, y2 - 6 * dy)), is_stub=False)
+    starts = round(x1 + 5 * dx, 1), round(y1 + 5 * dy, 1)
+    ends = round(x2 - 6 * dx, 1), round(y2 - 6 * dy, 1)
+    return Arrow(*starts, *ends, is_stub=False)
 
 
 def _line(row: Row, y: float, x: float, place: int) -> Line:

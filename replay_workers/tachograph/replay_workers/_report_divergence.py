@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os.path import commonprefix
 
 from tachograph.core.replay import Divergence, FieldChange, Step, UnrecordedInput
 from tachograph.replay_workers._report_plain import clip, payload_block, payload_text, plain
@@ -157,7 +156,7 @@ def _side(label: str, meaning: str, step: Step | None, at: str | None) -> Side:
         name=step.name,
         version=step.version,
         at=at,
-        arguments=payload_block(step.arguments, _PAYLOAD_CHARACTERS_MAX),
+        arguments=payload_block(step.arguments, _PAYLOAD_CHARACTERS_MAX) if step.arguments != b"null" else "",
         outcome=step.outcome.value if step.outcome is not None else step.error_type,
         result=payload_block(step.result, _RESULT_CHARACTERS_MAX) if step.result is not None else "",
     )
@@ -171,11 +170,17 @@ def _change(change: FieldChange) -> Change:
     recorded, replayed = (clip(plain(text), _VALUE_CHARACTERS_MAX) for text in (change.recorded, change.replayed))
     if not recorded or not replayed:
         return Change(change.path, _whole(recorded), _whole(replayed))
-    start = len(commonprefix([recorded, replayed]))
-    end = len(commonprefix([recorded[start:][::-1], replayed[start:][::-1]]))
+    start = _common(recorded, replayed)
+    end = _common(recorded[start:][::-1], replayed[start:][::-1])
     if start + end < _LEAST_COMMON:
         return Change(change.path, _whole(recorded), _whole(replayed))
     return Change(change.path, _apart(recorded, start, end), _apart(replayed, start, end))
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters are the same at the start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 def _whole(text: str) -> Excerpt | None:

@@ -14,7 +14,7 @@ from tachograph.replay_workers._report_plain import clip, plain
 from tachograph.replay_workers._report_run import Recorded, event_id_of, recorded_run, run_facts
 from tachograph.replay_workers._report_timeline import timeline_of
 from tachograph.replay_workers._report_values import Report, RunFacts, Timeline, Value
-from tachograph.replay_workers._report_words import summary_of, title_of
+from tachograph.replay_workers._report_words import fork_title, summary_of, title_of
 from tachograph.schemas import RunStarted
 from tachograph.stores import Home
 
@@ -52,7 +52,7 @@ def _of_fork(home: Home, result: ForkResult, bodies: Bodies) -> Report:
     parent = run_facts(of_parent, bodies) if of_parent is not None else None
     return Report(
         kind="fork",
-        title=title_of(parent or run, ""),
+        title=fork_title(parent or run, result.ended),
         summary=summary_of("fork", result.verdict, None, result.ended),
         run=run,
         parent=parent,

@@ -18,6 +18,7 @@ from tachograph.replay_workers._report_words import (
     kind_meaning,
     level_meaning,
     level_word,
+    title_of,
 )
 
 _SENTENCES_MAX = 100
@@ -46,6 +47,8 @@ def report_html(report: Report) -> str:
         "live": _counts(report.verdict.live),
         "diagram": diagram_of(report.timeline),
         "glyphs": GLYPHS,
+        "numbers": {row.event_id: row.number for row in report.timeline.rows},
+        "incident": title_of(report.parent, "") if report.parent is not None else "",
         "grade_meaning": grade_meaning,
         "failures_of": failures_of,
         "short": _short(report),
@@ -60,7 +63,7 @@ def report_html(report: Report) -> str:
 def _levels(kind: Kind, verdict: Verdict) -> list[dict[str, str]]:
     levels = (verdict.control_flow, verdict.state, verdict.content)
     return [
-        {"name": name, "level": level, "word": level_word(kind, level), "meaning": level_meaning(name, level)}
+        {"name": name, "level": level, "word": level_word(kind, level), "meaning": level_meaning(name, level, verdict)}
         for name, level in zip(LEVEL_NAMES, levels, strict=True)
     ]
 

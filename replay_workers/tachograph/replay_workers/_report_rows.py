@@ -50,16 +50,18 @@ class Mark:
     kind: RowKind
     end: CallFinished | None = None
     """How the call came back, where it has."""
+    start: CallStarted | None = None
+    """For a row of its own in which a call comes back."""
     call: CallKey | None = None
     """For both ends of a call that something else happened in."""
 
 
 def marks_of(events: Sequence[Event]) -> list[Mark]:
     """The rows of events in causal order."""
-    ends, overlapping = _pairs(events)
+    calls = _pairs(events)
     marks: list[Mark] = []
     for event in events:
-        mark = _mark(event, ends, overlapping)
+        mark = _mark(event, calls)
         if mark is not None:
             marks.append(mark)
     return marks
@@ -83,32 +85,40 @@ def row_of(number: int, mark: Mark, start_hlc: int, bodies: Bodies) -> Row:
     )
 
 
-def _pairs(events: Iterable[Event]) -> tuple[dict[CallKey, Event], set[CallKey]]:
-    """The ends of calls, and the calls in which something else of the same stream happened."""
-    ends: dict[CallKey, Event] = {}
-    overlapping: set[CallKey] = set()
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """Which end belongs to which start."""
+
+    starts: dict[CallKey, CallStarted]
+    ends: dict[CallKey, CallFinished | MessageReceived]
+    overlapping: set[CallKey]
+    """Calls in which something else of the same stream happened."""
+
+
+def _pairs(events: Iterable[Event]) -> _Calls:
+    calls = _Calls({}, {}, set())
     latest: dict[tuple[str, int], int] = {}
     for event in events:
         if isinstance(event, CallChunk | EffectTransitioned | TimerFired):
             continue
         stream = event.meta.agent_id, event.meta.incarnation
-        if isinstance(event, CallFinished | MessageReceived):
-            ends[*stream, event.call_id] = event
+        if isinstance(event, CallStarted):
+            calls.starts[*stream, event.meta.seq] = event
+        elif isinstance(event, CallFinished | MessageReceived):
+            calls.ends[*stream, event.call_id] = event
             if latest.get(stream) != event.call_id:
-                overlapping.add((*stream, event.call_id))
+                calls.overlapping.add((*stream, event.call_id))
         latest[stream] = event.meta.seq
-    return ends, overlapping
+    return calls
 
 
-def _mark(event: Event, ends: dict[CallKey, Event], overlapping: set[CallKey]) -> Mark | None:
+def _mark(event: Event, calls: _Calls) -> Mark | None:
     """What one event shows; None where another row shows it already."""
     match event:
         case CallStarted():
-            return _call_mark(event, ends, overlapping)
+            return _call_mark(event, calls)
         case CallFinished():
-            key = (event.meta.agent_id, event.meta.incarnation, event.call_id)
-            kind: RowKind = "unknown" if event.outcome is CallOutcome.UNKNOWN else "back"
-            return Mark(event, kind, event, key) if key in overlapping else None
+            return _back_mark(event, calls)
         case MessageSent():
             return Mark(event, "send")
         case MessageReceived():
@@ -121,6 +131,22 @@ def _mark(event: Event, ends: dict[CallKey, Event], overlapping: set[CallKey]) -
             return Mark(event, "fact")
         case _:
             return _other_mark(event)
+
+
+def _back_mark(event: CallFinished, calls: _Calls) -> Mark | None:
+    key = (event.meta.agent_id, event.meta.incarnation, event.call_id)
+    start = calls.starts.get(key)
+    if key not in calls.overlapping or start is None:
+        return None
+    if start.kind == "messages":
+        return Mark(event, "read", event, start)
+    return Mark(event, _back_kind(event), event, start, key)
+
+
+def _back_kind(event: CallFinished) -> RowKind:
+    if event.outcome is CallOutcome.UNKNOWN:
+        return "unknown"
+    return "back" if event.outcome is CallOutcome.OK else "failed"
 
 
 def _other_mark(event: Event) -> Mark | None:
@@ -137,13 +163,14 @@ def _other_mark(event: Event) -> Mark | None:
             return None
 
 
-def _call_mark(event: CallStarted, ends: dict[CallKey, Event], overlapping: set[CallKey]) -> Mark | None:
+def _call_mark(event: CallStarted, calls: _Calls) -> Mark | None:
     key = (event.meta.agent_id, event.meta.incarnation, event.meta.seq)
-    end = ends.get(key)
+    end = calls.ends.get(key)
     if event.kind == "messages":
         return None if end is not None else Mark(event, "unknown")
     finished = end if isinstance(end, CallFinished) else None
-    return Mark(event, _call_kind(event, finished), finished, key if key in overlapping else None)
+    kind = _call_kind(event, finished)
+    return Mark(event, kind, finished, call=key if key in calls.overlapping else None)
 
 
 def _call_kind(event: CallStarted, end: CallFinished | None) -> RowKind:
@@ -172,7 +199,7 @@ def _words(mark: Mark, bodies: Bodies) -> tuple[str, str]:
         case CallStarted():
             return _call_words(event, mark, bodies)
         case CallFinished():
-            return "came back", _outcome(event, bodies)
+            return _back_words(mark.start), _outcome(event, bodies)
         case MessageSent():
             return f"sends to {event.to_agent_id}", bodies.text(event.body, event_id, _TEXT_CHARACTERS_MAX)
         case MessageReceived():
@@ -194,6 +221,12 @@ def _call_words(event: CallStarted, mark: Mark, bodies: Bodies) -> tuple[str, st
     return head, "…" if mark.call is not None else _outcome(mark.end, bodies)
 
 
+def _back_words(start: CallStarted | None) -> str:
+    if start is None:
+        return "a call came back"
+    return "stops waiting for a message" if start.kind == "messages" else f"{start.kind} {start.name} came back"
+
+
 def _outcome(event: CallFinished, bodies: Bodies) -> str:
     if event.error is not None:
         return f"{event.outcome} {_error(event.error)}"
@@ -211,15 +244,14 @@ def _error(error: Error) -> str:
 def _life_words(event: RunStarted | AgentStarted | RunFinished | AgentFinished, bodies: Bodies) -> tuple[str, str]:
     match event:
         case RunStarted():
-            return f"run {event.name} starts", ""
+            return f"{event.name} starts", ""
         case AgentStarted():
             return f"starts: {event.role}" if event.role else "starts", ""
         case RunFinished() | AgentFinished():
-            what = "run ends" if isinstance(event, RunFinished) else "ends"
             if event.error is not None:
-                return what, f"{event.outcome} {_error(event.error)}"
+                return "ends", f"{event.outcome} {_error(event.error)}"
             result = bodies.text(event.result, event_id_of(event), _TEXT_CHARACTERS_MAX)
-            return what, f"{event.outcome} {result}" if result not in ("", "null") else str(event.outcome)
+            return "ends", f"{event.outcome} {result}" if result not in ("", "null") else str(event.outcome)
 
 
 def _fact_words(event: StateChanged | Checkpointed | ArtifactWritten, bodies: Bodies) -> tuple[str, str]:

@@ -60,7 +60,7 @@ def _verdict(report: Report) -> Iterator[str]:
     yield "VERDICT"
     levels = (verdict.control_flow, verdict.state, verdict.content)
     for name, level in zip(LEVEL_NAMES, levels, strict=True):
-        yield f"  {name:<13} {level_word(report.kind, level):<13} {level_meaning(name, level)}"
+        yield f"  {name:<13} {level_word(report.kind, level):<13} {level_meaning(name, level, verdict)}"
     yield f"  {'steps':<13} {verdict.steps_replayed} of {verdict.steps_recorded}, {verdict.agents} agents"
     yield f"  {'served':<13} {_counted(verdict.served) or 'none'} from the recording"
     yield f"  {'sent out':<13} {_counted(verdict.live) or 'none: nothing left the process'}"

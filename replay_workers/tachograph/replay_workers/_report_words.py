@@ -39,8 +39,19 @@ def title_of(run: RunFacts | None, run_name: str) -> str:
         told = failures[0].name.lower().replace("_", " ")
         return f"{name}: {_TITLES.get(failures[0].name, told)}"
     if run.status == "ERROR":
-        return f"{name}: ended with {(run.error_type or 'an error').rpartition('.')[2]}"
+        return f"{name}: ended with {error_name(run.error_type or 'an error')}"
     return f"{name}: no known failure"
+
+
+def fork_title(parent: RunFacts | None, ended: str) -> str:
+    """A fork is named after its parent and how it ended, not after an incident that it did not have."""
+    name = (parent.name if parent is not None else "") or "a run"
+    return f"Fork of {name}: {'ended well' if ended == 'OK' else f'ended in {error_name(ended)}'}"
+
+
+def error_name(told: str) -> str:
+    """The class of an error without its module and its message."""
+    return told.partition(":")[0].strip().rpartition(".")[2]
 
 
 def failures_of(hits: tuple[SignatureHit, ...]) -> list[SignatureHit]:
@@ -62,10 +73,11 @@ def summary_of(kind: Kind, verdict: Verdict, error: str | None, ended: str | Non
 
 
 def _fork_summary(verdict: Verdict, ended: str) -> str:
-    end = "It ended well." if ended == "OK" else f"It ended in {ended}" + ("" if ended.endswith(".") else ".")
-    if verdict.first_divergence is None:
+    end = "It ended well." if ended == "OK" else f"It ended in {error_name(ended)}."
+    first = verdict.first_divergence
+    if first is None:
         return f"The fork did what its parent did. {end}"
-    return f"The fork leaves its parent at step {verdict.first_divergence.step} of {verdict.first_divergence.agent_id}. {end}"
+    return f"The fork leaves its parent at step {first.step} of agent {first.agent_id!r}. {end}"
 
 
 def level_word(kind: Kind, level: Level) -> str:
@@ -75,10 +87,12 @@ def level_word(kind: Kind, level: Level) -> str:
     return {"reproduced": "reproduced", "diverged": "diverged", "not_proved": "not proved"}[level]
 
 
-def level_meaning(name: str, level: Level) -> str:
+def level_meaning(name: str, level: Level, verdict: Verdict) -> str:
     """What a level says."""
     if level == "not_proved":
-        return f"not claimed, for evidence is missing; it would mean {_MEANINGS[name]}"
+        parted = verdict.first_divergence is not None
+        why = "both sides part before it can be compared" if parted else "evidence is missing"
+        return f"nothing is claimed: {why}"
     return _MEANINGS[name] if level == "reproduced" else _OTHERWISE[name]
 
 
