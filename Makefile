@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+BENCH_VENV ?= .venv-bench
+BENCH ?=
 PACKAGES := schemas core producers stream_processors replay_workers control
 JOBS ?= 2
 DEMO_HOME ?= .tacho
@@ -42,8 +44,14 @@ format: $(STAMP) ## Put the code into its form
 names: $(STAMP) ## Pin the public names as they are now
 	$(BIN)/python tests/house.py
 
-bench: $(STAMP) ## Measure against the baselines and print the table
-	$(BIN)/python -m bench
+# The peers to measure against are heavy, so they live in an environment of their own.
+$(BENCH_VENV)/.installed: pyproject.toml
+	@test -x $(BENCH_VENV)/bin/python || $(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/python -m pip install --quiet --editable '.[all,bench]'
+	@touch $@
+
+bench: $(BENCH_VENV)/.installed ## Measure against the baselines and print the table
+	$(BENCH_VENV)/bin/python -m bench $(BENCH)
 
 nightly: $(STAMP) ## The tests at full size: thousands of random programs, every crash point
 	TACHO_NIGHTLY=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
@@ -52,5 +60,5 @@ wheel: $(STAMP) ## Build the wheel into dist/
 	$(BIN)/python -m hatchling build -t wheel
 
 clean: ## Remove what the verbs made, recordings excepted
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
