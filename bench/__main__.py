@@ -20,9 +20,7 @@ def main() -> int:
     parser.add_argument("--tolerance", type=float, default=1.0, help="a ratio may exceed its bar by this factor")
     parser.add_argument("--output", type=Path, default=Path("bench/results/latest.json"))
     options = parser.parse_args()
-    measured = [
-        row for name in options.groups for row in measure(list(GROUPS[name]), options.rounds, options.scale)
-    ]
+    measured = [row for name in options.groups for row in measure(list(GROUPS[name]), options.rounds, options.scale)]
     _show(measured)
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps([_as_json(row) for row in measured], indent=2) + "\n")

@@ -27,7 +27,9 @@ def arguments(rng: random.Random) -> dict[str, object]:
     return {
         "ticket": f"T-{rng.randrange(10**6)}",
         "customer": {"name": text(rng, 20), "tier": rng.choice(["gold", "blue"]), "visits": rng.randrange(400)},
-        "lines": [{"sku": f"S{rng.randrange(10**5)}", "count": rng.randrange(9), "note": text(rng, 60)} for _ in range(4)],
+        "lines": [
+            {"sku": f"S{rng.randrange(10**5)}", "count": rng.randrange(9), "note": text(rng, 60)} for _ in range(4)
+        ],
         "instruction": text(rng, 450),
         "urgent": rng.random() < 0.5,
     }

@@ -15,8 +15,12 @@ _REPLAY = "bench.ours._replay"
 GROUPS: Mapping[str, tuple[Comparison, ...]] = {
     "record": (
         Comparison("record a call, CPU", "cpu_us", f"{_RECORD}:call", f"{_SPANS}:span_with_payload", 1.0, 2000, 0.6),
-        Comparison("record a call, CPU", "cpu_us", f"{_RECORD}:call", f"{_SPANS}:langfuse_observe", 1 / 8, 2000, 1 / 12),
-        Comparison("record a call, CPU", "cpu_us", f"{_RECORD}:call", "bench.baselines._dbos:step", 1 / 30, 200, 1 / 60),
+        Comparison(
+            "record a call, CPU", "cpu_us", f"{_RECORD}:call", f"{_SPANS}:langfuse_observe", 1 / 8, 2000, 1 / 12
+        ),
+        Comparison(
+            "record a call, CPU", "cpu_us", f"{_RECORD}:call", "bench.baselines._dbos:step", 1 / 30, 200, 1 / 60
+        ),
         Comparison(
             "record a call, default redaction", "cpu_us", f"{_RECORD}:call_redacted", f"{_RECORD}:call", 2.0, 2000, 1.4
         ),
@@ -26,7 +30,13 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
     ),
     "effect": (
         Comparison(
-            "effect durable before it leaves", "wall_us", f"{_RECORD}:durable_effect", f"{_FLOORS}:durable_write", 1.5, 300, 1.2
+            "effect durable before it leaves",
+            "wall_us",
+            f"{_RECORD}:durable_effect",
+            f"{_FLOORS}:durable_write",
+            1.5,
+            300,
+            1.2,
         ),
     ),
     "storage": (
@@ -46,8 +56,14 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
         ),
     ),
     "replay": (
-        Comparison("exact replay, one by one", "wall_us", f"{_REPLAY}:sequential", f"{_TEMPORAL}:sequential", 1 / 30, 1, 1 / 55),
-        Comparison("exact replay, ten at a time", "wall_us", f"{_REPLAY}:batched", f"{_TEMPORAL}:batched", 1 / 10, 1, 1 / 17),
-        Comparison("exact replay, one by one", "wall_us", f"{_REPLAY}:sequential", f"{_FLOORS}:seed_loop", 4.0, 2000, 2.0),
+        Comparison(
+            "exact replay, one by one", "wall_us", f"{_REPLAY}:sequential", f"{_TEMPORAL}:sequential", 1 / 30, 1, 1 / 55
+        ),
+        Comparison(
+            "exact replay, ten at a time", "wall_us", f"{_REPLAY}:batched", f"{_TEMPORAL}:batched", 1 / 10, 1, 1 / 17
+        ),
+        Comparison(
+            "exact replay, one by one", "wall_us", f"{_REPLAY}:sequential", f"{_FLOORS}:seed_loop", 4.0, 2000, 2.0
+        ),
     ),
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tempfile
 
+from dbos import DBOS
+
 from bench._measure import Subject, timed
 from bench._payload import pairs
-from dbos import DBOS
 
 _PAIRS = pairs(256)
 

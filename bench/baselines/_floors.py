@@ -10,6 +10,7 @@ from pathlib import Path
 
 import fastavro
 import orjson
+
 from bench._measure import Subject, timed
 from bench._payload import pairs
 

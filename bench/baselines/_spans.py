@@ -6,12 +6,13 @@ import logging
 from collections.abc import Sequence
 
 import orjson
-from bench._measure import Figures, Subject, timed, waits
-from bench._payload import pairs
 from langfuse import Langfuse, observe
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.trace import Tracer
+
+from bench._measure import Figures, Subject, timed, waits
+from bench._payload import pairs
 
 _PAIRS = pairs(256)
 

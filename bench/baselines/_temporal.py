@@ -7,11 +7,12 @@ import base64
 from datetime import timedelta
 
 import orjson
-from bench._measure import Figures, Subject, timed
-from bench._payload import pairs
 from temporalio import workflow
 from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
+
+from bench._measure import Figures, Subject, timed
+from bench._payload import pairs
 
 _CALLS = 300
 _PAIRS = pairs(_CALLS)

@@ -6,7 +6,7 @@ import random
 import tempfile
 from pathlib import Path
 
-from bench._measure import Figures, Subject
+from bench._measure import Subject
 from bench._payload import text
 from tachograph.producers import Recorder
 

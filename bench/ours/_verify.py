@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import fastavro
+
 from bench._measure import Figures, Subject, timed
 from bench.ours import _fleet
 from tachograph.core.redaction import NO_REDACTION
@@ -57,7 +58,7 @@ def hash_and_decode() -> Subject:
 
 def _schema(payload: bytes) -> dict[str, object]:
     # Another package's private module: the floor must decode with the very schemas that the bytes were written with.
-    from tachograph.schemas._registry import entry_of, schema_of  # noqa: PLC0415
+    from tachograph.schemas._registry import entry_of, schema_of
 
     return fastavro.parse_schema(schema_of(entry_of(int.from_bytes(payload[1:5], "big"))))
 
