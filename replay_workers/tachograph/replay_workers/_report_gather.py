@@ -35,7 +35,7 @@ def gather(home: Path, result: ReplayResult | ForkResult) -> Report:
     run = run_facts(recorded, bodies) if recorded is not None else None
     return Report(
         kind="replay",
-        title=title_of(run, result.run_name),
+        title=title_of(run, result.run_name, result.verdict.first_divergence),
         summary=summary_of("replay", result.verdict, result.error, None),
         run=run,
         parent=None,

@@ -11,18 +11,18 @@ from tachograph.replay_workers._report_divergence import shown_divergence
 from tachograph.replay_workers._report_template import filled
 from tachograph.replay_workers._report_values import Kind, Report, RunFacts
 from tachograph.replay_workers._report_words import (
-    LEVEL_NAMES,
+    agents_count,
     code_meaning,
     failures_of,
     grade_meaning,
     kind_meaning,
     level_meaning,
     level_word,
+    levels_of,
     title_of,
 )
 
 _SENTENCES_MAX = 100
-_EFFECTS_MAX = 200
 
 
 def report_html(report: Report) -> str:
@@ -41,6 +41,7 @@ def report_html(report: Report) -> str:
         "levels": _levels(report.kind, report.verdict),
         "divergence": shown_divergence(first, report.kind) if first is not None else None,
         "other_divergences": [shown_divergence(one, report.kind) for one in others[:10]],
+        "agents": agents_count(report),
         "code_meaning": code_meaning(report.verdict),
         "runs": _runs(report),
         "served": _counts(report.verdict.served),
@@ -55,16 +56,14 @@ def report_html(report: Report) -> str:
         "moment": _moment,
         "duration": _duration,
         "sentences_max": _SENTENCES_MAX,
-        "effects_max": _EFFECTS_MAX,
     }
     return filled("report.html.jinja", values)
 
 
 def _levels(kind: Kind, verdict: Verdict) -> list[dict[str, str]]:
-    levels = (verdict.control_flow, verdict.state, verdict.content)
     return [
         {"name": name, "level": level, "word": level_word(kind, level), "meaning": level_meaning(name, level, verdict)}
-        for name, level in zip(LEVEL_NAMES, levels, strict=True)
+        for name, level in levels_of(verdict)
     ]
 
 

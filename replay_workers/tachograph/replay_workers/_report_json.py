@@ -65,7 +65,9 @@ def _run(run: RunFacts) -> dict[str, JsonValue]:
         "imported_from": run.imported_from,
         "replayability": {"grade": run.grade, "missing": list(run.missing)},
         "signatures": [_signature(hit) for hit in run.signatures],
+        "signatures_left_out": run.signatures_left_out,
         "effects": [_effect(effect) for effect in run.effects],
+        "effects_left_out": run.effects_left_out,
         "agents": [_agent(agent) for agent in run.agents],
         "agents_left_out": run.agents_left_out,
     }

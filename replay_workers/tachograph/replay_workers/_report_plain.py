@@ -55,10 +55,20 @@ def _read(data: bytes) -> JsonValue:
 
 
 def _as_call(positional: JsonValue, named: JsonValue) -> str:
-    parts = [_compact(value) for value in positional] if isinstance(positional, list) else [_compact(positional)]
+    parts = [_argument(value) for value in positional] if isinstance(positional, list) else [_argument(positional)]
     if isinstance(named, dict):
-        parts += [f"{name}={_compact(value)}" for name, value in named.items()]
+        parts += [f"{name}={_argument(value)}" for name, value in named.items()]
     return f"({', '.join(parts)})"
+
+
+def _argument(value: JsonValue) -> str:
+    """A conversation by its last message: the first says the same in every call."""
+    if not isinstance(value, list) or len(value) < 2:
+        return _compact(value)
+    last = value[-1]
+    if not isinstance(last, dict) or not all(isinstance(one, dict) and "role" in one for one in value):
+        return _compact(value)
+    return f"[{len(value)} messages, last {_compact(last['role'])}: {_compact(last.get('content'))}]"
 
 
 def _compact(value: JsonValue) -> str:

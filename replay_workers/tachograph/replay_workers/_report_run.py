@@ -7,18 +7,33 @@ from dataclasses import dataclass
 
 from tachograph.core.causality import EventId
 from tachograph.core.errors import EvidenceBroken, UnknownRun
-from tachograph.core.state import AgentState, EffectRecord, RunState, empty, fold, replayability, signatures
+from tachograph.core.state import (
+    AgentState,
+    EffectRecord,
+    RunState,
+    SignatureHit,
+    empty,
+    fold,
+    replayability,
+    signatures,
+)
 from tachograph.replay_workers._report_bodies import Bodies
 from tachograph.replay_workers._report_values import AgentFacts, EffectFacts, RunFacts, Value
-from tachograph.schemas import Body, CallFinished, EffectTransitioned, Event, RunStarted, decode
+from tachograph.schemas import Body, CallFinished, EffectState, EffectTransitioned, Event, RunStarted, decode
 from tachograph.stores import Home
 
-AGENTS_MAX = 100
-"""Streams of one run that a page lists."""
-VALUES_MAX = 40
-"""Keys of one agent's state that a page lists."""
-_VALUE_CHARACTERS_MAX = 600
+SIGNATURES_MAX = 50
+"""Signatures of one run that a report lists: the gravest stand first."""
+EFFECTS_MAX = 200
+"""Effects of one run that a report lists."""
+AGENTS_MAX = 60
+"""Streams of one run that a report lists."""
+VALUES_MAX = 25
+"""Keys of one agent's state that a report lists."""
+_VALUE_CHARACTERS_MAX = 400
 _INPUTS_CHARACTERS_MAX = 8_000
+
+_OPEN = (EffectState.UNKNOWN, EffectState.EXECUTING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +75,7 @@ def run_facts(recorded: Recorded, bodies: Bodies) -> RunFacts:
     grade = replayability(state)
     started = next((event for event in recorded.events if isinstance(event, RunStarted)), None)
     streams = _in_order(recorded)
+    hits = signatures(state)
     return RunFacts(
         run_id=state.run_id,
         name=state.name,
@@ -77,8 +93,10 @@ def run_facts(recorded: Recorded, bodies: Bodies) -> RunFacts:
         grade=grade.grade.value,
         missing=(*grade.missing, *recorded.broken),
         inputs=_body_text(started.inputs, started, bodies, _INPUTS_CHARACTERS_MAX) if started is not None else "",
-        signatures=signatures(state),
-        effects=_effects(recorded, bodies),
+        signatures=hits[:SIGNATURES_MAX],
+        signatures_left_out=max(len(hits) - SIGNATURES_MAX, 0),
+        effects=_effects(recorded, hits, bodies),
+        effects_left_out=max(len(state.effects) - EFFECTS_MAX, 0),
         agents=tuple(_agent(stream, state, bodies) for stream in streams[:AGENTS_MAX]),
         agents_left_out=max(len(streams) - AGENTS_MAX, 0),
     )
@@ -111,10 +129,18 @@ def _body_text(body: Body | None, event: Event, bodies: Bodies, characters_max: 
     return bodies.text(body, event_id_of(event), characters_max)
 
 
-def _effects(recorded: Recorded, bodies: Bodies) -> tuple[EffectFacts, ...]:
+def _effects(recorded: Recorded, hits: Iterable[SignatureHit], bodies: Bodies) -> tuple[EffectFacts, ...]:
+    """The effects in order; where there are too many, those that are open or named by signatures come first."""
     receipts = _receipts(recorded.events, recorded.state)
-    ordered = sorted(recorded.state.effects.values(), key=lambda effect: (effect.hlc, effect.effect_id))
-    return tuple(_effect(effect, receipts.get(effect.effect_id), bodies) for effect in ordered)
+    named = {event_id for hit in hits for event_id in hit.event_ids}
+    effects = list(recorded.state.effects.values())
+    effects.sort(key=lambda effect: (effect.state not in _OPEN, effect.effect_id not in named, _place(effect)))
+    chosen = sorted(effects[:EFFECTS_MAX], key=_place)
+    return tuple(_effect(effect, receipts.get(effect.effect_id), bodies) for effect in chosen)
+
+
+def _place(effect: EffectRecord) -> tuple[int, str]:
+    return effect.hlc, effect.effect_id
 
 
 def _receipts(events: Iterable[Event], state: RunState) -> dict[str, tuple[Body, str]]:

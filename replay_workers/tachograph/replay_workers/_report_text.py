@@ -10,12 +10,13 @@ from tachograph.replay_workers._report_plain import clip, plain
 from tachograph.replay_workers._report_values import AgentFacts, EffectFacts, Report, RunFacts, Timeline
 from tachograph.replay_workers._report_window import gaps
 from tachograph.replay_workers._report_words import (
-    LEVEL_NAMES,
+    agents_count,
     code_meaning,
     grade_meaning,
     kind_meaning,
     level_meaning,
     level_word,
+    levels_of,
 )
 
 _WIDTH = 100
@@ -58,10 +59,9 @@ def _head(report: Report) -> Iterator[str]:
 def _verdict(report: Report) -> Iterator[str]:
     verdict = report.verdict
     yield "VERDICT"
-    levels = (verdict.control_flow, verdict.state, verdict.content)
-    for name, level in zip(LEVEL_NAMES, levels, strict=True):
+    for name, level in levels_of(verdict):
         yield f"  {name:<13} {level_word(report.kind, level):<13} {level_meaning(name, level, verdict)}"
-    yield f"  {'steps':<13} {verdict.steps_replayed} of {verdict.steps_recorded}, {verdict.agents} agents"
+    yield f"  {'steps':<13} {verdict.steps_replayed} of {verdict.steps_recorded}, {agents_count(report)} agents"
     yield f"  {'served':<13} {_counted(verdict.served) or 'none'} from the recording"
     yield f"  {'sent out':<13} {_counted(verdict.live) or 'none: nothing left the process'}"
     yield f"  {'code':<13} {code_meaning(verdict)}: recorded {verdict.recorded_code}, driven {verdict.replayed_code}"
@@ -74,13 +74,17 @@ def _verdict(report: Report) -> Iterator[str]:
 def _run(run: RunFacts, whose: str) -> Iterator[list[str]]:
     yield list(_header(run, whose))
     if run.signatures:
-        yield [
-            f"SIGNATURES OF {whose}",
-            *(line for hit in run.signatures for line in _signature(hit.name, hit.sentence)),
-        ]
+        hits = [line for hit in run.signatures for line in _signature(hit.name, hit.sentence)]
+        yield [f"SIGNATURES OF {whose}", *hits, *_more(run.signatures_left_out)]
     if run.effects:
-        yield [f"EFFECTS OF {whose}", *(line for effect in run.effects for line in _effect(effect))]
-    yield [f"AGENTS OF {whose} AT THE END", *(line for agent in run.agents for line in _agent(agent))]
+        effects = [line for effect in run.effects for line in _effect(effect)]
+        yield [f"EFFECTS OF {whose}", *effects, *_more(run.effects_left_out)]
+    agents = [line for agent in run.agents for line in _agent(agent)]
+    yield [f"AGENTS OF {whose} AT THE END", *agents, *_more(run.agents_left_out)]
+
+
+def _more(left_out: int) -> list[str]:
+    return [f"  and {left_out} more"] if left_out else []
 
 
 def _header(run: RunFacts, whose: str) -> Iterator[str]:

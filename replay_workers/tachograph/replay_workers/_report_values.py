@@ -89,7 +89,9 @@ class RunFacts:
     inputs: str
     """The input snapshot."""
     signatures: tuple[SignatureHit, ...] = ()
+    signatures_left_out: int = 0
     effects: tuple[EffectFacts, ...] = ()
+    effects_left_out: int = 0
     agents: tuple[AgentFacts, ...] = ()
     agents_left_out: int = 0
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tachograph.core.replay import Level, Verdict, VerdictStatus
+from tachograph.core.replay import Divergence, Level, Verdict, VerdictStatus
 from tachograph.core.state import Severity, SignatureHit
-from tachograph.replay_workers._report_values import Kind, RunFacts
+from tachograph.replay_workers._report_values import Kind, Report, RunFacts
+from tachograph.schemas import ROOT_AGENT_ID
 
 _TITLES = {
     "SIDE_EFFECT_UNKNOWN_RETRY_DUPLICATE": "an effect that may have happened was executed again",
@@ -29,8 +30,8 @@ _OTHERWISE = {
 }
 
 
-def title_of(run: RunFacts | None, run_name: str) -> str:
-    """The incident in a few words: the gravest signature, else how the run ended."""
+def title_of(run: RunFacts | None, run_name: str, found: Divergence | None = None) -> str:
+    """The incident in a few words: the gravest signature, else how the run ended, else where its replay diverges."""
     name = (run.name if run is not None else "") or run_name or "A run"
     if run is None:
         return f"{name}: its log cannot be read"
@@ -40,6 +41,8 @@ def title_of(run: RunFacts | None, run_name: str) -> str:
         return f"{name}: {_TITLES.get(failures[0].name, told)}"
     if run.status == "ERROR":
         return f"{name}: ended with {error_name(run.error_type or 'an error')}"
+    if found is not None:
+        return f"{name}: the replay diverges at step {found.step} of {found.agent_id}"
     return f"{name}: no known failure"
 
 
@@ -68,8 +71,28 @@ def summary_of(kind: Kind, verdict: Verdict, error: str | None, ended: str | Non
     if verdict.status is VerdictStatus.DIVERGED:
         found = verdict.first_divergence
         return (found.sentence if found is not None else "") or "The replay does not do what the recording did."
-    reason = error or next(iter(verdict.missing), "")
-    return f"Evidence is missing, so nothing is claimed beyond the list. {reason}".strip()
+    return _limited_summary(verdict, error)
+
+
+def levels_of(verdict: Verdict) -> list[tuple[str, Level]]:
+    """The three levels by name."""
+    return list(zip(LEVEL_NAMES, (verdict.control_flow, verdict.state, verdict.content), strict=True))
+
+
+def agents_count(report: Report) -> int:
+    """Agents that took part, the run's own root not counted."""
+    if report.run is None or report.run.agents_left_out:
+        return report.verdict.agents
+    return len({agent.agent_id for agent in report.run.agents} - {ROOT_AGENT_ID})
+
+
+def _limited_summary(verdict: Verdict, error: str | None) -> str:
+    proved = [name for name, level in levels_of(verdict) if level == "reproduced"]
+    if not proved or error is not None:
+        return f"Nothing is proved: {error or next(iter(verdict.missing), 'evidence is missing')}"
+    open_levels = [name for name in LEVEL_NAMES if name not in proved]
+    claimed = f"Reproduced as far as the evidence goes: {' and '.join(proved)}."
+    return f"{claimed} Nothing is claimed of {' and '.join(open_levels)}." if open_levels else claimed
 
 
 def _fork_summary(verdict: Verdict, ended: str) -> str:
