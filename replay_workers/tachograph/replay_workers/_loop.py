@@ -66,8 +66,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._woken = threading.Event()
         self._tasks_made = 0
         self._timers_set = 0
-        self._todo: deque[asyncio.Handle] = deque()
-        self._postponed: list[tuple[int, int, Callable[[], object]]] = []
         self.set_task_factory(_numbered)
 
     def time(self) -> float:
@@ -125,10 +123,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
         else:
             self._ready.append(handle)
 
-    def postpone(self, index: int, callback: Callable[[], object]) -> None:
-        """Call a function within this turn: once what stands before it in the recorded order has happened, or last."""
-        heapq.heappush(self._postponed, (index, len(self._postponed), callback))
-
     def wait_for_threads(self) -> bool:
         """Wait until a thread of control logic has given the loop something to do; False if none will."""
         return threading.active_count() > 1 and self._woken.wait(_THREADS_WAIT_SECONDS)
@@ -156,22 +150,15 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _run_once(self) -> None:
         self._woken.clear()
         self._schedule.turn(self)
-        todo = self._todo = self._ready
+        todo = self._ready
         self._ready = deque()
         try:
-            self._run_turn(todo)
+            while todo:
+                handle = todo.popleft()
+                if not handle.cancelled():
+                    handle._run()
         finally:
             self._ready.extendleft(reversed(todo))
-
-    def _run_turn(self, todo: deque[asyncio.Handle]) -> None:
-        postponed = self._postponed
-        while todo or postponed:
-            if postponed and (not todo or self._schedule.is_next(postponed[0][0])):
-                heapq.heappop(postponed)[2]()
-                continue
-            handle = todo.popleft()
-            if not handle.cancelled():
-                handle._run()
 
     def _process_events(self, event_list: object) -> None:
         pass

@@ -8,8 +8,8 @@ from types import coroutine
 
 from tachograph.core.boundary import (
     CANCELLED,
-    CANCELLED_READY,
     CANCELLED_WAITED,
+    READY_WAITED,
     WAITED,
     Chunk,
     Delivery,
@@ -19,7 +19,7 @@ from tachograph.core.boundary import (
 from tachograph.core.canonical import decode_body
 from tachograph.core.errors import InternalError
 from tachograph.core.replay import Fixture, Served, Step
-from tachograph.replay_workers._places import BARE_TURNS_MAX, END, own_turns
+from tachograph.replay_workers._places import BARE_TURNS_MAX, END, after_turns, own_turns
 from tachograph.replay_workers._session import Session, Stream
 from tachograph.schemas import CallOutcome
 
@@ -96,10 +96,13 @@ class ReplayPassage:
             return
         if yields > 0 or yields == WAITED:
             await self._arrival(own_turns(yields), piece)
-        elif yields <= CANCELLED_READY and yields != CANCELLED_WAITED:
-            await self._cancelled_ready(own_turns(yields), piece)
-        else:
-            await self._cancelled(yields, piece)
+            return
+        try:
+            await self._until_cancelled(yields, piece)
+        except asyncio.CancelledError:
+            await self._cleaned_up(yields, piece)
+            if self._fixture.outcome is CallOutcome.CANCELLED:
+                raise
 
     async def _arrival(self, turns: int | None, piece: int) -> None:
         schedule = self._session.schedule
@@ -107,7 +110,7 @@ class ReplayPassage:
             if turns is not None and turns <= BARE_TURNS_MAX:
                 for _ in range(turns):
                     await _turn()
-                await schedule.in_order(self._place(piece))
+                schedule.arrived(self._place(piece))
             else:
                 await schedule.arrival(self._place(piece))
         except asyncio.CancelledError:
@@ -116,37 +119,25 @@ class ReplayPassage:
                 self._session.ended_otherwise(self._step, CallOutcome.CANCELLED)
             raise
 
-    async def _cancelled_ready(self, turns: int | None, piece: int) -> None:
-        """The recorded call was about to go on when control logic cancelled it."""
-        schedule = self._session.schedule
-        try:
-            if turns is not None and turns <= BARE_TURNS_MAX:
-                for _ in range(turns):
-                    await _turn()
-            else:
-                await schedule.arrival(self._place(piece), deaf=True)
-            await schedule.cancellation(self._place(piece), ends=True)
-        except asyncio.CancelledError:
-            schedule.arrived(self._place(piece))
-            if self._fixture.outcome is CallOutcome.CANCELLED:
-                raise
+    async def _until_cancelled(self, yields: int, piece: int) -> None:
+        """Wait until control logic cancels the call, as it did in the recording; never returns."""
+        schedule, place = self._session.schedule, self._place(piece)
+        turns = own_turns(yields)
+        if turns is not None and turns <= BARE_TURNS_MAX:
+            for _ in range(turns):
+                await _turn()
+        elif turns is not None or yields <= READY_WAITED:
+            await schedule.arrival(place, deaf=True)
+        await schedule.cancellation(place, ends=yields == CANCELLED)
 
-    async def _cancelled(self, yields: int, piece: int) -> None:
-        """The recorded call ended because control logic cancelled it; so does this one."""
-        schedule = self._session.schedule
-        try:
-            await schedule.cancellation(self._place(piece), ends=yields == CANCELLED)
-        except asyncio.CancelledError:
-            if yields == CANCELLED_WAITED:
-                await schedule.arrival(self._place(piece))
-            else:
-                for _ in range(CANCELLED - yields):
-                    await _turn()
-                if yields < CANCELLED:
-                    await schedule.in_order(self._place(piece))
-                schedule.arrived(self._place(piece))
-            if self._fixture.outcome is CallOutcome.CANCELLED:
-                raise
+    async def _cleaned_up(self, yields: int, piece: int) -> None:
+        """The cancelled call took some more turns to end."""
+        schedule, place = self._session.schedule, self._place(piece)
+        if yields == CANCELLED_WAITED:
+            await schedule.arrival(place)
+        for _ in range(after_turns(yields)):
+            await _turn()
+        schedule.arrived(place)
 
     def _next(self) -> Chunk:
         piece = self._fixture.pieces[self._piece]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tachograph.core.boundary import CANCELLED, CANCELLED_READY, CANCELLED_WAITED, split_gap
+from tachograph.core.boundary import (
+    CANCELLED,
+    CANCELLED_READY,
+    CANCELLED_WAITED,
+    READY_AFTER,
+    READY_WAITED,
+    split_gap,
+)
 from tachograph.core.replay import Fixture, Step, StreamSteps
 from tachograph.replay_workers._signal import Signal
 
@@ -47,6 +54,8 @@ class Place:
     """Turns since the anchor before it; None: apart, or counted from the call's own beginning."""
     turns: int | None
     """Turns since the call's own beginning; None: not counted from there."""
+    lead: int = 0
+    """How many turns before its own it hears of its cancellation."""
     rank: int = 0
     """How many timers fired before its cause, in the turn before this one."""
     due: int | None = None
@@ -164,7 +173,7 @@ def _place(order: Order, index: int, entry: _Entry, at: float) -> None:
     turns = own_turns(entry.yields) if entry.timer is None else None
     induced = CANCELLED_READY < entry.yields <= CANCELLED
     gap, rank = (None, 0) if turns is not None or induced else split_gap(entry.gap)
-    place = Place(index, at, gap, turns, rank)
+    place = Place(index, at, gap, turns, after_turns(entry.yields) if turns is None else 0, rank)
     place.induced = induced or (entry.yields < 0 and turns is not None)
     place.timer = entry.timer
     order.places.append(place)
@@ -173,10 +182,23 @@ def _place(order: Order, index: int, entry: _Entry, at: float) -> None:
 
 
 def own_turns(yields: int) -> int | None:
-    """The turns that a call took from its beginning; None where its place is told otherwise."""
+    """The turns that a call took from its beginning, till it ended or heard of its cancellation; else None."""
     if yields >= 0:
         return yields
-    return CANCELLED_READY - yields if CANCELLED_WAITED < yields <= CANCELLED_READY else None
+    return (CANCELLED_READY - yields) % READY_AFTER if _is_ready(yields) else None
+
+
+def after_turns(yields: int) -> int:
+    """The turns that a call took to end after it had heard of its cancellation."""
+    if yields <= READY_WAITED:
+        return READY_WAITED - yields
+    if _is_ready(yields):
+        return (CANCELLED_READY - yields) // READY_AFTER
+    return CANCELLED - yields if CANCELLED_READY < yields <= CANCELLED else 0
+
+
+def _is_ready(yields: int) -> bool:
+    return CANCELLED_WAITED < yields <= CANCELLED_READY
 
 
 def _moment(times: Times, entry: _Entry) -> int:

@@ -95,13 +95,6 @@ class Schedule:
             self._waiting.pop(place.index, None)
             raise
 
-    async def in_order(self, key: PlaceKey) -> None:
-        """A result is there in this turn: wait until what the recording has before it in the turn has happened."""
-        place = self._order.arrivals[key]
-        if self._advance() < place.index:
-            await self._postponed(place.index)
-        self._pass(place)
-
     async def cancellation(self, key: PlaceKey, *, ends: bool) -> None:
         """Wait until control logic cancels the call; `ends`: which ends it at once."""
         if self.halted:
@@ -154,10 +147,6 @@ class Schedule:
     def advance(self, seconds: float) -> None:
         """Let virtual time pass."""
         self.now += seconds
-
-    def is_next(self, index: int) -> bool:
-        """Whether everything before this place has happened."""
-        return self._advance() >= index
 
     def close(self) -> None:
         """From now on loops only run what is ready, and the boundary is shut."""
@@ -248,10 +237,11 @@ class Schedule:
             signal.wake()
 
         if place.due is None:
-            place.due = self.number + 1
+            place.due = self.number + 1 + place.lead
         first = place.index in self._otherwise.early
-        caused = place.turns is None and not first and self.number < place.due
-        self._at_least(place.due - 1 if caused else place.due)
+        heard = place.due - place.lead
+        caused = place.turns is None and not first and self.number < heard
+        self._at_least(heard - 1 if caused else heard)
         if not signal.give():
             return
         if caused:
@@ -279,7 +269,8 @@ class Schedule:
         waited_for = place.signal is not None if place.timer is None else self._timers.is_pending(place)
         if place.due is not None and waited_for:
             caused = place.timer is None and place.turns is None and place.index not in self._otherwise.early
-            heapq.heappush(self._due, (place.due - 1 if caused else place.due, place.index, place))
+            turn = place.due - place.lead - (1 if caused else 0)
+            heapq.heappush(self._due, (turn, place.index, place))
 
     def _next_due(self) -> Place | None:
         while self._due and self._due[0][2].released:
@@ -305,23 +296,7 @@ class Schedule:
         """One of the cancelled is woken, in the place of the one that was cancelled first."""
         first = min(self._ending, key=lambda signal: signal.index)
         self._ending.remove(first)
-        loop = first.get_loop()
-        if isinstance(loop, VirtualLoop) and not self.is_next(first.index):
-            loop.postpone(first.index, first.wake)
-        else:
-            first.wake()
-
-    def _postponed(self, index: int) -> Signal:
-        signal = Signal(self, index)
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, VirtualLoop)
-
-        def wake() -> None:
-            if signal.give():
-                signal.wake()
-
-        loop.postpone(index, wake)
-        return signal
+        first.wake()
 
     def _overtaken(self, index: int) -> None:
         """A step is taken although the recording has a result before it that is still waited for."""

@@ -17,6 +17,7 @@ from tachograph.core.boundary._turns import (
     CANCELLED,
     CANCELLED_READY,
     CANCELLED_WAITED,
+    READY_AFTER,
     READY_WAITED,
     WAITED,
     LoopTurns,
@@ -82,10 +83,11 @@ class Counted(Waiting, Generic[Result]):
         self._turns = turns
         loop = turns.loop
         self._loop = loop if loop.exact else None
-        self._start = start if start is not None else self._now()
+        now = self._now()
+        self._start = start if start is not None else now
         self._asked_at: int | None = None
         self._cancelled = 0
-        self._waited = False
+        self._waited = self._start != now
         self._yielded = 0
         self.yields = 0
         """As in `Delivery.yields`; valid once the awaiting has ended."""
@@ -144,14 +146,16 @@ class Counted(Waiting, Generic[Result]):
         if self._cancelled > CANCELLED:
             return self._turns_or(WAITED)
         after = self._turns_or(CANCELLED_WAITED)
-        if after == 0:
-            return self._cancelled
-        return after if after == CANCELLED_WAITED else CANCELLED - after
+        if after == CANCELLED_WAITED:
+            return after
+        return self._cancelled - after * (READY_AFTER if READY_WAITED < self._cancelled < CANCELLED else 1)
 
     def _ready_count(self) -> int:
         """The count of a call that was about to go on."""
         turns = self._turns_or(READY_WAITED)
-        return turns if turns == READY_WAITED else CANCELLED_READY - turns
+        if turns == READY_WAITED or turns >= READY_AFTER:
+            return READY_WAITED
+        return CANCELLED_READY - turns
 
     def _turns_or(self, waited: int) -> int:
         """The turns since the start; `waited` where they do not tell the place."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from types import FunctionType, MethodType
 from typing import TypeVar
 
 from tachograph.core.errors import InvalidSetting
@@ -74,13 +76,20 @@ def tool(
 
 def spec_of(function: Callable[..., object]) -> ToolSpec:
     """What is known of a function: its declaration, or its bare name."""
-    declared = getattr(function, _ATTRIBUTE, None)
+    plain = function.__func__ if type(function) is MethodType else function
+    # Looked up where it is kept: on the path of every call, an attribute that is not there is dear to ask for.
+    declared = plain.__dict__.get(_ATTRIBUTE) if type(plain) is FunctionType else getattr(plain, _ATTRIBUTE, None)
     if isinstance(declared, ToolSpec):
         return declared
-    return ToolSpec(name=_name_of(function))
+    return _bare(plain.__qualname__ if type(plain) is FunctionType else _name_of(function))
+
+
+@lru_cache(maxsize=1024)
+def _bare(name: str) -> ToolSpec:
+    return ToolSpec(name=name.replace("<locals>.", "").replace("<lambda>", "lambda"))
 
 
 def _name_of(function: Callable[..., object]) -> str:
     inner = getattr(function, "func", function)  # functools.partial
     name = getattr(inner, "__qualname__", None) or type(inner).__qualname__
-    return str(name).replace("<locals>.", "").replace("<lambda>", "lambda")
+    return str(name)

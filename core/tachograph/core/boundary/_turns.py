@@ -27,13 +27,17 @@ CANCELLED = -2
 """`yields` of a call that ended in the turn after its cancellation; n less: n turns later."""
 
 CANCELLED_READY = -500_000
-"""`yields` of a call that was about to go on when it was cancelled; n less: it took n turns from its beginning."""
+"""`yields` of a call that was about to go on when it was cancelled; n less: it took n turns from its beginning until it
+heard of that, and for each `READY_AFTER` in n one more until it ended."""
+
+READY_AFTER = 10_000
+"""See `CANCELLED_READY`."""
 
 CANCELLED_WAITED = -1_000_000
 """`yields` of a call that was cancelled and waited for something before it ended."""
 
 READY_WAITED = -2_000_000
-"""`yields` of a call that the world had answered just when it was cancelled."""
+"""`yields` of a call that the world had answered just when it was cancelled; n less: it ended n turns later."""
 
 _RANK = 2 * GAP_MAX
 """A gap is turns, and this times how many timers of control logic fired in the same turn before the cause."""
@@ -223,7 +227,7 @@ class TurnCounter:
         """The delivery of a call that just came back with this count of turns."""
         if yields == 0:
             return IMMEDIATE
-        if yields not in (WAITED, CANCELLED_WAITED, READY_WAITED):
+        if yields not in (WAITED, CANCELLED_WAITED) and yields > READY_WAITED:
             return Delivery(yields, 0)
         rank = call.rank if call is not None and call.came_in == self.mark() - 1 else 0
         return Delivery(yields, self.gap() + rank * _RANK)
