@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +17,7 @@ from tachograph.control._parser import Commands, add_command
 from tachograph.control._progress import progress
 from tachograph.control._screen import Part, Screen, Span
 from tachograph.control._services import demo_service, fork_service, replay_service, report_service
-from tachograph.control._settings import Settings
+from tachograph.control._settings import HOME_DEFAULT, Settings
 from tachograph.core.ports import DemoResult, ForkOptions, ForkResult, ReplayOptions, ReplayResult
 from tachograph.core.replay import VerdictStatus
 from tachograph.core.state import signatures
@@ -144,8 +146,13 @@ def _render(screen: Screen, run_id: str, steps: Sequence[Step], home: Path) -> N
             screen.wrapped(step.told, indent=3)
         else:
             screen.wrapped((Span("NOT AS TOLD", "bad"), f": {step.evidence}"), indent=3)
-    at = "" if str(home) == ".tacho" else f"--home {home} "
+    at = "" if str(home) == HOME_DEFAULT else f"--home {home} "
     screen.line()
     screen.line("See for yourself:")
     for command in ("show", "timeline", "replay"):
-        screen.line("   ", Span(f"tacho {at}{command} {short_ids([run_id])[run_id]}", "link"))
+        screen.line("   ", Span(f"{_program()} {at}{command} {short_ids([run_id])[run_id]}", "link"))
+
+
+def _program() -> str:
+    """What to type: `tacho` where the shell finds it, else the path it was started by."""
+    return "tacho" if shutil.which("tacho") else sys.argv[0]
