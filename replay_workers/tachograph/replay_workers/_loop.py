@@ -66,10 +66,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._woken = threading.Event()
         self._tasks_made = 0
         self._timers_set = 0
+        self._turn_time = schedule.now
+        """Time stands still within a turn."""
         self.set_task_factory(_numbered)
 
     def time(self) -> float:
-        return self._schedule.now
+        return self._turn_time
 
     @property
     def is_busy(self) -> bool:
@@ -86,7 +88,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         timer = Timer(when, callback, args, self, context)
         tape = control_tape()
         self._timers_set += 1
-        timer.delay = when - self._schedule.now
+        timer.delay = when - self._turn_time
         timer.stream = getattr(tape, "key", None)
         timer.number = tape.set_timer() if tape is not None else self._timers_set
         heapq.heappush(self._scheduled, timer)
@@ -150,6 +152,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _run_once(self) -> None:
         self._woken.clear()
         self._schedule.turn(self)
+        self._turn_time = self._schedule.now
         todo = self._ready
         self._ready = deque()
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator
+from contextlib import suppress
 from types import coroutine
 
 from tachograph.core.boundary import (
@@ -136,7 +137,8 @@ class ReplayPassage:
         if yields == CANCELLED_WAITED:
             await schedule.arrival(place)
         for _ in range(after_turns(yields)):
-            await _turn()
+            with suppress(asyncio.CancelledError):  # cancelled again while it cleans up
+                await _turn()
         schedule.arrived(place)
 
     def _next(self) -> Chunk:

@@ -131,7 +131,7 @@ class Counted(Waiting, Generic[Result]):
         return self._loop.number if self._loop is not None else 0
 
     def _thrown(self, error: BaseException, *, ready: bool) -> None:
-        if not isinstance(error, asyncio.CancelledError):
+        if not isinstance(error, asyncio.CancelledError) or self._cancelled:
             return
         self._cancelled = self._ready_count() if ready else CANCELLED
         self._waited = False

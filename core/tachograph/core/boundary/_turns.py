@@ -116,7 +116,19 @@ class Outside:
 class LoopTurns:
     """Counts the turns of one event loop, and knows when the loop last ran dry."""
 
-    __slots__ = ("__weakref__", "_loop_time", "_set_timer", "dry", "exact", "fired", "fired_in", "input", "number")
+    __slots__ = (
+        "__weakref__",
+        "_loop_time",
+        "_read",
+        "_read_in",
+        "_set_timer",
+        "dry",
+        "exact",
+        "fired",
+        "fired_in",
+        "input",
+        "number",
+    )
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.number = 0
@@ -128,6 +140,8 @@ class LoopTurns:
         """The latest turn in which timers of control logic fired."""
         self.fired = 0
         """How many did in it so far."""
+        self._read_in = -1
+        self._read = 0.0
         self.exact = self._attach(loop)
         """False where the loop does not let its turns be counted."""
 
@@ -139,6 +153,7 @@ class LoopTurns:
         self._loop_time = loop.time
         self._set_timer = loop.call_at
         try:
+            loop.time = self._time  # type: ignore[method-assign]
             loop.call_at = self._call_at  # type: ignore[method-assign]
             selector.select = self._counting(select)  # type: ignore[union-attr]
         except AttributeError:
@@ -157,13 +172,25 @@ class LoopTurns:
 
         return counted
 
+    def _time(self) -> float:
+        """The loop's time; in control logic it stands still within a turn.
+
+        asyncio compares times to decide whether a time-out is over already. A replay must decide the same, and knows
+        turns, not moments.
+        """
+        if control_tape() is None:
+            return self._loop_time()
+        if self._read_in != self.number:
+            self._read_in, self._read = self.number, self._loop_time()
+        return self._read
+
     def _call_at(
         self, when: float, callback: Callable[..., object], *args: object, context: Context | None = None
     ) -> asyncio.TimerHandle:
         tape = control_tape()
         if tape is None:
             return self._set_timer(when, self._from_outside, callback, args, context=context)
-        delay_us = round((when - self._loop_time()) * 1e6)
+        delay_us = round((when - self._time()) * 1e6)
         number = tape.set_timer()
         return self._set_timer(when, self._fired, tape, number, delay_us, callback, args, context=context)
 
