@@ -54,15 +54,19 @@ def unordered_patches(schedule: Schedule) -> list[Patch]:
     ) -> tuple[set[Any], set[Any]]:
         given = list(fs)
         done, pending = await genuine_wait(given, timeout=timeout, return_when=return_when)
-        ready = [future for future in given if future in done]
-        arranged = [ready[index] for index in schedule.arranged(len(ready), opened=True).order]
-        return OrderedSet(arranged), OrderedSet([future for future in given if future in pending])
+        return _arranged(schedule, given, done), _arranged(schedule, given, pending)
 
     return [
         (owner, name, function)
         for owner in (asyncio, asyncio.tasks)
         for name, function in (("as_completed", as_completed), ("wait", wait))
     ]
+
+
+def _arranged(schedule: Schedule, given: list[Any], part: set[Any]) -> OrderedSet[Any]:
+    """Some of what was given, in the order in which this attempt hands it out."""
+    items = [one for one in given if one in part]
+    return OrderedSet([items[index] for index in schedule.arranged(len(items), opened=True).order])
 
 
 def _started(coroutine: Coroutine[Any, Any, Any], member: Member) -> asyncio.Task[Any]:
