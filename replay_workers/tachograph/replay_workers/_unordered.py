@@ -36,6 +36,18 @@ class OrderedSet(set[T]):
         return item
 
 
+class TaskSet(set[asyncio.Task[Any]]):
+    """The tasks of a group, cancelled in an order that this attempt says."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        super().__init__()
+        self._schedule = schedule
+
+    def __iter__(self) -> Iterator[asyncio.Task[Any]]:
+        tasks = sorted(super().__iter__(), key=hash)
+        return iter([tasks[index] for index in self._schedule.arranged(len(tasks), opened=True).order])
+
+
 def unordered_patches(schedule: Schedule) -> list[Patch]:
     """What replaces asyncio's functions that depend on the order of a set."""
     genuine_as_completed = asyncio.as_completed
@@ -56,10 +68,19 @@ def unordered_patches(schedule: Schedule) -> list[Patch]:
         done, pending = await genuine_wait(given, timeout=timeout, return_when=return_when)
         return _arranged(schedule, given, done), _arranged(schedule, given, pending)
 
+    genuine_init = asyncio.TaskGroup.__init__
+
+    def init(group: asyncio.TaskGroup) -> None:
+        genuine_init(group)
+        group._tasks = TaskSet(schedule)
+
     return [
-        (owner, name, function)
-        for owner in (asyncio, asyncio.tasks)
-        for name, function in (("as_completed", as_completed), ("wait", wait))
+        (asyncio.TaskGroup, "__init__", init),
+        *(
+            (owner, name, function)
+            for owner in (asyncio, asyncio.tasks)
+            for name, function in (("as_completed", as_completed), ("wait", wait))
+        ),
     ]
 
 
