@@ -25,6 +25,7 @@ from tachograph.replay_workers._fork_failure import failure_of
 from tachograph.replay_workers._fork_session import ForkSession, Found
 from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._passage import ReplayPassage
+from tachograph.replay_workers._places import END
 from tachograph.replay_workers._session import Stream
 from tachograph.schemas import CallOutcome
 
@@ -58,7 +59,12 @@ class ForkPassage(ReplayPassage):
 
     def serve(self) -> Outcome:
         """The answer."""
-        outcome = super().serve() if self._answer.has_place else self._plain(self._answer)
+        if self._answer.origin == "recorded":
+            outcome = super().serve()
+        else:
+            if self._answer.has_place:
+                self._fork.schedule.arrived(self._place(END))
+            outcome = self._plain(self._answer)
         self._answered(outcome, IMMEDIATE)
         return outcome
 
@@ -69,7 +75,11 @@ class ForkPassage(ReplayPassage):
         return outcome
 
     async def _served(self) -> Outcome:
-        return await super().serve_async() if self._answer.has_place else self._plain(self._answer)
+        if self._answer.origin == "recorded":
+            return await super().serve_async()
+        if self._answer.has_place:
+            await self._deliver(self._answer.fixture.yields, END)
+        return self._plain(self._answer)
 
     async def _counted(self, inner: Awaitable[T]) -> tuple[T, Delivery]:
         """Await a part of the answer; control logic may end the call meanwhile."""
