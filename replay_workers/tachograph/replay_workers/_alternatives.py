@@ -11,7 +11,8 @@ class Alternative:
     """Something that may have happened otherwise."""
 
     what: str
-    """`early`: a result arrives first in a turn. `order`: some things are taken in another order."""
+    """`early`: a result arrives first in a turn. `waits`: a call waited for what came in meanwhile. `order`: some things
+    are taken in another order."""
     key: int
     """Index of the place; number of the sequence."""
     value: int
@@ -28,14 +29,17 @@ class Otherwise:
 
     early: Mapping[int, int] = field(default_factory=dict)
     orders: Mapping[int, int] = field(default_factory=dict)
+    waits: Mapping[int, int] = field(default_factory=dict)
 
     def with_(self, one: Alternative) -> Otherwise:
         """This, and one thing more."""
         if one.what == "early":
             return replace(self, early={**self.early, one.key: one.value})
+        if one.what == "waits":
+            return replace(self, waits={**self.waits, one.key: one.value})
         return replace(self, orders={**self.orders, one.key: one.value})
 
     @property
     def key(self) -> tuple[tuple[tuple[int, int], ...], ...]:
         """Equal for what is equal."""
-        return tuple(sorted(self.early.items())), tuple(sorted(self.orders.items()))
+        return tuple(tuple(sorted(taken.items())) for taken in (self.early, self.orders, self.waits))

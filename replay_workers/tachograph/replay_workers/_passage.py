@@ -96,7 +96,8 @@ class ReplayPassage:
         if yields == 0:
             return
         if yields > 0 or yields == WAITED:
-            await self._arrival(own_turns(yields), piece)
+            turns = own_turns(yields) if yields > 0 else self._session.schedule.expected_turns(self._place(piece))
+            await self._arrival(turns, piece)
             return
         try:
             await self._until_cancelled(yields, piece)

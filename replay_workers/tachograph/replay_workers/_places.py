@@ -11,10 +11,12 @@ from tachograph.core.boundary import (
     CANCELLED_WAITED,
     READY_AFTER,
     READY_WAITED,
+    WAITED,
     split_gap,
 )
 from tachograph.core.replay import Fixture, Step, StreamSteps
 from tachograph.replay_workers._signal import Signal
+from tachograph.schemas import GAP_MAX
 
 END = -1
 """Piece number of a call's end."""
@@ -56,6 +58,8 @@ class Place:
     """Turns since the call's own beginning; None: not counted from there."""
     lead: int = 0
     """How many turns before its own it hears of its cancellation."""
+    own: int | None = None
+    """Turns since the call's own beginning, where these may place it just as well."""
     rank: int = 0
     """How many timers fired before its cause, in the turn before this one."""
     due: int | None = None
@@ -172,8 +176,9 @@ def _place(order: Order, index: int, entry: _Entry, at: float) -> None:
         return
     turns = own_turns(entry.yields) if entry.timer is None else None
     induced = CANCELLED_READY < entry.yields <= CANCELLED
-    gap, rank = (None, 0) if turns is not None or induced else split_gap(entry.gap)
-    place = Place(index, at, gap, turns, after_turns(entry.yields) if turns is None else 0, rank)
+    gap = split_gap(GAP_MAX if turns is not None or induced else entry.gap)
+    place = Place(index, at, gap.turns, turns, after_turns(entry.yields) if turns is None else 0, rank=gap.rank)
+    place.own = gap.own if entry.yields == WAITED and gap.turns is not None else None
     place.induced = induced or (entry.yields < 0 and turns is not None)
     place.timer = entry.timer
     order.places.append(place)

@@ -66,13 +66,14 @@ def otherwise_json(otherwise: Otherwise) -> Frame:
     return {
         "early": [[key, value] for key, value in otherwise.early.items()],
         "orders": [[key, value] for key, value in otherwise.orders.items()],
+        "waits": [[key, value] for key, value in otherwise.waits.items()],
     }
 
 
 def otherwise_of(data: Frame) -> Otherwise:
     """The inverse of `otherwise_json`."""
-    early, orders = (dict(cast("list[tuple[int, int]]", data[name])) for name in ("early", "orders"))
-    return Otherwise(early, orders)
+    names = ("early", "orders", "waits")
+    return Otherwise(*(dict(cast("list[tuple[int, int]]", data[name])) for name in names))
 
 
 def _divergence(data: dict[str, Json]) -> Divergence:

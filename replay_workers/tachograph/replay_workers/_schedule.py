@@ -95,6 +95,19 @@ class Schedule:
             self._waiting.pop(place.index, None)
             raise
 
+    def expected_turns(self, key: PlaceKey) -> int | None:
+        """After how many turns a result comes of itself; None where it has to be waited for."""
+        place = self._order.arrivals[key]
+        if place.own is None or place.index in self._otherwise.early:
+            return None
+        self._open("early", place.index, self.number + place.own)
+        if self._otherwise.waits.get(place.index):
+            return None
+        self._open("waits", place.index, 1)
+        place.due = self.number + place.own
+        heapq.heappush(self._due, (place.due - 1, place.index, place))
+        return place.own
+
     async def cancellation(self, key: PlaceKey, *, ends: bool) -> None:
         """Wait until control logic cancels the call; `ends`: which ends it at once."""
         if self.halted:
@@ -113,7 +126,7 @@ class Schedule:
     def arrived(self, key: PlaceKey) -> None:
         """A result is there without having been waited for."""
         place = self._order.arrivals.get(key)
-        if place is not None and not place.released:
+        if place is not None and not self._passed[place.index]:
             self._pass(place)
 
     def timer_set(self, timer: Timer) -> None:
@@ -210,6 +223,8 @@ class Schedule:
         elif place.signal is not None:
             self._waiting.pop(place.index, None)
             self._bring(place, place.signal, loop)
+        else:
+            place.released = True
         following = self._following.get(place.index)
         if following is not None:
             self._anchored(following, place.due if place.due is not None else self.number)

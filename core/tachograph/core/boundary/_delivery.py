@@ -28,6 +28,9 @@ from tachograph.core.boundary._turns import (
 
 Result = TypeVar("Result")
 
+_OWN_MAX = 1_000
+"""More turns than this were not taken by tasks that wait for nothing but each other."""
+
 _YIELDS_MAX = 400_000
 """More turns than this in one call count as waiting."""
 
@@ -158,10 +161,14 @@ class Counted(Waiting, Generic[Result]):
         return CANCELLED_READY - turns
 
     def _turns_or(self, waited: int) -> int:
-        """The turns since the start; `waited` where they do not tell the place."""
+        """The turns since the start; `waited` where they do not tell the place, or may not."""
         if self._loop is None:
             return waited if self._waited else self._yielded
         turns = self._loop.number - self._start
         if self._loop.dry > self._start or turns > _YIELDS_MAX:
             return waited
-        return waited if turns > 0 and self._is_from_outside(self._loop) else turns
+        if turns == 0 or not self._is_from_outside(self._loop):
+            return turns
+        if self.came_in <= self._start and turns < _OWN_MAX:
+            self.own = turns
+        return waited

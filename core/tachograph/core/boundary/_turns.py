@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -40,15 +41,20 @@ READY_WAITED = -2_000_000
 """`yields` of a call that the world had answered just when it was cancelled; n less: it ended n turns later."""
 
 _RANK = 2 * GAP_MAX
-"""A gap is turns, and this times how many timers of control logic fired in the same turn before the cause."""
+"""A gap is turns, and this times how many timers of control logic fired in the same turn before the cause, …"""
+
+_OWN = _RANK << 16
+"""… and this times the turns that the call took, where nobody knows whether it waited for what came in meanwhile."""
 
 
 class Waiting:
     """A call that is out: what it sets timers for is not control logic."""
 
-    __slots__ = ("came_in", "rank")
+    __slots__ = ("came_in", "own", "rank")
 
     def __init__(self) -> None:
+        self.own = 0
+        """The turns that it took, where these may be what places it."""
         self.came_in = -1
         """The latest turn in which one of its timers fired."""
         self.rank = 0
@@ -59,10 +65,23 @@ _control: ContextVar[Tape | Waiting | None] = ContextVar("tachograph_control", d
 """The unit's own tape where control logic runs; a call, or None, in what it calls; None outside of any unit."""
 
 
-def split_gap(gap: int) -> tuple[int | None, int]:
-    """A recorded gap as (turns since the anchor or None where they are not known, rank among the timers of a turn)."""
-    rank, turns = divmod(gap, _RANK)
-    return (turns if turns < GAP_MAX else None), rank
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A recorded gap, taken apart."""
+
+    turns: int | None
+    """Since the anchor; None where they are not known."""
+    rank: int
+    """Among the timers of the turn before."""
+    own: int | None
+    """Turns since the call's beginning, where that may be what places it."""
+
+
+def split_gap(gap: int) -> Gap:
+    """Take a recorded gap apart."""
+    own, rest = divmod(gap, _OWN)
+    rank, turns = divmod(rest, _RANK)
+    return Gap(turns if turns < GAP_MAX else None, rank, own or None)
 
 
 @contextmanager
@@ -256,8 +275,10 @@ class TurnCounter:
             return IMMEDIATE
         if yields not in (WAITED, CANCELLED_WAITED) and yields > READY_WAITED:
             return Delivery(yields, 0)
-        rank = call.rank if call is not None and call.came_in == self.mark() - 1 else 0
-        return Delivery(yields, self.gap() + rank * _RANK)
+        if call is None:
+            return Delivery(yields, self.gap())
+        rank = call.rank if call.came_in == self.mark() - 1 else 0
+        return Delivery(yields, self.gap() + rank * _RANK + call.own * _OWN)
 
     def gap(self) -> int:
         """Turns since the anchor, GAP_MAX where the loop ran dry between; this turn is the new anchor."""
