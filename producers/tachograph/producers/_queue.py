@@ -34,7 +34,7 @@ class Queue:
 
     def __init__(self, now_us: Callable[[], int], settings: Settings, start_writer: Callable[[], bool]) -> None:
         self.lock = threading.Lock()
-        self.clock = HybridClock(lambda: self._wall_us)
+        self.clock = HybridClock(now_us)
         self.put_total = 0
         """How many events were put: the ticket of the latest."""
         self.bytes = 0
@@ -44,7 +44,7 @@ class Queue:
         self.forked = False
         """Whether this is the queue of a process that was forked: nothing can be put any more."""
         self._now_us = now_us
-        self._wall_us = 0
+        self._tick_at = self.clock.tick_at
         self._start_writer = start_writer
         self._entries: deque[Entry] = deque()
         self._events_max = settings.queue_events_max
@@ -87,8 +87,8 @@ class Queue:
                 self._wait_for_space()
             if stream.ended or self.broken is not None or self.forked:
                 raise self._refusal(stream)
-            self._wall_us = wall_us = self._now_us()
-            hlc = self.clock.tick()
+            wall_us = self._now_us()
+            hlc = self._tick_at(wall_us)
             seq = stream.seq = stream.seq + 1
             if extra is not None and extra.sent is not None:
                 extra.sent.seq, extra.sent.hlc = seq, hlc
@@ -124,7 +124,6 @@ class Queue:
     def observe(self, hlc: int) -> bool:
         """A remote clock was seen. False: it was too far ahead, and clamped."""
         with self.lock:
-            self._wall_us = self._now_us()
             return self.clock.observe(hlc)
 
     def wake(self) -> None:

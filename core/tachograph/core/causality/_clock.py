@@ -38,11 +38,15 @@ class HybridClock:
 
     def tick(self) -> int:
         """The hlc of a new event: above every hlc given out or adopted before."""
-        wall = self._now_us() // _US_PER_MS << _COUNTER_BITS
         with self._lock:
-            last = self._last + 1
-            self._last = last = max(wall, last)
-            return last
+            return self.tick_at(self._now_us())
+
+    def tick_at(self, now_us: int) -> int:
+        """`tick` at a time that was just read; for a caller that keeps other threads out itself."""
+        wall = now_us // _US_PER_MS << _COUNTER_BITS
+        last = self._last + 1
+        self._last = last = wall if wall > last else last  # noqa: FURB136 a call would cost as much as all the rest
+        return last
 
     def observe(self, remote: int) -> bool:
         """Take note of a received event's hlc, so that the next tick lies above it.
