@@ -1,21 +1,26 @@
-"""Payloads of a home in few characters; one that is not there is said to be missing, and is no error."""
+"""Payloads in few characters; one that is not there is said to be missing, and is no error."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from tachograph.core.errors import EvidenceBroken
 from tachograph.replay_workers._report_plain import payload_text, plain
 from tachograph.schemas import Body
-from tachograph.stores import Home
 
 _SHOWN_BYTES_MAX = 256 * 1024
 """A larger body is shown by its beginning only: parsing it for a line of text is not worth the time."""
 
 
 class Bodies:
-    """Shows bodies of one home."""
+    """Shows bodies.
 
-    def __init__(self, home: Home) -> None:
-        self._home = home
+    Args:
+        read: gives a payload by its body and its event's id; raises EvidenceBroken where it is not there.
+    """
+
+    def __init__(self, read: Callable[[Body, str], bytes]) -> None:
+        self._read = read
 
     def text(self, body: Body | None, event_id: str, characters_max: int) -> str:
         """A body on one line; nothing for none."""
@@ -31,6 +36,6 @@ class Bodies:
     def read(self, body: Body, event_id: str) -> bytes | None:
         """A body's bytes."""
         try:
-            return self._home.body(body, event_id)
+            return self._read(body, event_id)
         except EvidenceBroken:
             return None

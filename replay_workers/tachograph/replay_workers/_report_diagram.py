@@ -17,10 +17,12 @@ HUES = 8
 
 _ROW = 23
 _GAP = 30
+_FLAG = 20
+"""Room above the first divergence."""
 _HEAD = 18
 _TOP = 14
-_TIME_RIGHT = 66
-_LANE = 30
+_TIME_RIGHT = 58
+_LANE = 27
 _SLOT = 7
 _SLOTS_MAX = 3
 _CHARACTER = 6.95
@@ -149,6 +151,7 @@ def _heights(timeline: Timeline, top: float) -> tuple[list[float], tuple[Gap, ..
             breaks.append(Gap(y + _GAP / 2, f"{count:,} row{'' if count == 1 else 's'} not shown"))
             y += _GAP
         if position < len(timeline.rows):
+            y += _FLAG if timeline.rows[position].is_first_divergence else 0
             ys.append(y + _ROW / 2)
             y += _ROW
     return ys, tuple(breaks), y + 6

@@ -28,7 +28,7 @@ def gather(home: Path, result: ReplayResult | ForkResult) -> Report:
         NoHome: there is no home.
     """
     opened = Home.open(home)
-    bodies = Bodies(opened)
+    bodies = Bodies(opened.body)
     if isinstance(result, ForkResult):
         return _of_fork(opened, result, bodies)
     recorded = recorded_run(opened, result.run_id)

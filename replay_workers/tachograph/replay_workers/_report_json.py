@@ -137,6 +137,7 @@ def _row(row: Row) -> dict[str, JsonValue]:
         "kind": row.kind,
         "text": row.text,
         "outcome": row.outcome,
+        "failed": row.failed,
         "towards": row.towards,
         "diverges": row.diverges,
     }

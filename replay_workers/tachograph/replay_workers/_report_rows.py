@@ -79,6 +79,7 @@ def row_of(number: int, mark: Mark, start_hlc: int, bodies: Bodies) -> Row:
         kind=mark.kind,
         text=plain(text),
         outcome=plain(outcome),
+        failed=mark.end is not None and mark.end.outcome is not CallOutcome.OK,
         towards=_towards(event),
         message_id=event.message_id if isinstance(event, MessageSent | MessageReceived) else None,
         call=mark.call,

@@ -109,6 +109,8 @@ class Row:
     kind: RowKind
     text: str
     outcome: str = ""
+    failed: bool = False
+    """Whether a call came back with anything but OK."""
     towards: str | None = None
     """For a message: the other agent."""
     message_id: str | None = None
