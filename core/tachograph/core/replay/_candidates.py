@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tachograph.core.replay._fields import field_changes
+from tachograph.core.replay._likeness import unlikeness
 from tachograph.core.replay._values import Candidate, Step
 
 CANDIDATES_MAX = 3
@@ -18,16 +19,17 @@ _COMPARED_BYTES_MAX = 4 * 1024 * 1024
 
 
 def nearest(step: Step, recorded: Sequence[Step], position: int) -> tuple[Candidate, ...]:
-    """Recorded steps of the same kind and name, those with the fewest differing fields first, then the nearest."""
+    """Recorded steps of the same kind and name: those with the fewest differing fields first, then the most alike."""
     same = [other for other in recorded if other.kind == step.kind and other.name == step.name]
     same.sort(key=lambda other: abs(other.number - 1 - position))
-    ranked: list[tuple[int, Candidate]] = []
+    ranked: list[tuple[tuple[int, int], Candidate]] = []
     budget = _COMPARED_BYTES_MAX
     for other in same[:_COMPARED_MAX]:
         budget -= len(other.arguments) + len(step.arguments)
         if budget < 0 and ranked:
             break
         changes = field_changes(other.arguments, step.arguments)
-        ranked.append((len(changes), Candidate(other, changes)))
+        likeness = len(changes), unlikeness(other.arguments, step.arguments)
+        ranked.append((likeness, Candidate(other, changes)))
     ranked.sort(key=lambda entry: entry[0])
     return tuple(candidate for _, candidate in ranked[:CANDIDATES_MAX])
