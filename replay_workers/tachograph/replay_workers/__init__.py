@@ -7,8 +7,6 @@ a `ReplayTape` answers it, and a `Schedule` on a `VirtualLoop` lets results arri
 what a replay or a fork showed (`_report`).
 """
 
-from tachograph.replay_workers._fork import fork
-from tachograph.replay_workers._replay import replay
-from tachograph.replay_workers._report import report
+from tachograph.replay_workers._services import fork, replay, report
 
 __all__ = ["fork", "replay", "report"]

@@ -42,6 +42,11 @@ class ReplayProcess:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def start(self) -> None:
+        """Start the process, if it is not there, without waiting until it is ready."""
+        if self._process is None:
+            self._start()
+
     def run(self, request: bytes, answer: Answer, seconds_max: float) -> Frame:
         """Replay one unit.
 
@@ -53,8 +58,7 @@ class ReplayProcess:
         Raises:
             ProcessLost: it took too long, or control logic ended the process.
         """
-        if self._process is None:
-            self._start()
+        self.start()
         exchange = _Exchange(self._read_fd, self._write_fd, time.monotonic() + seconds_max)
         try:
             exchange.write(GO + request)

@@ -134,6 +134,7 @@ class _Pool:
         self._idle: SimpleQueue[ReplayProcess] = SimpleQueue()
         self._processes = [ReplayProcess() for _ in range(jobs)]
         for process in self._processes:
+            process.start()  # while evidence is read, it imports what it needs
             self._idle.put(process)
 
     def __enter__(self) -> _Pool:
