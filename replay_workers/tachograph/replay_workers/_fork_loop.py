@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextvars import Context
-from typing import TYPE_CHECKING, TypeVarTuple, Unpack
+from typing import TYPE_CHECKING, TypeVarTuple, Unpack, cast
 
 from tachograph.core.boundary import LoopTurns, TurnCounter, control_tape
 from tachograph.replay_workers._alternatives import Otherwise
@@ -22,8 +23,7 @@ class ForkTurns(LoopTurns):
     """The turns of a schedule, in place of those of a loop with a world."""
 
     def __init__(self) -> None:
-        self.number = self.dry = 0
-        self.outside = -1
+        super().__init__(cast("asyncio.AbstractEventLoop", None))  # it stands before no loop: the schedule counts
         self.exact = True
 
 

@@ -6,7 +6,6 @@ from collections.abc import Awaitable
 from typing import TypeVar
 
 from tachograph.core.boundary import (
-    IMMEDIATE,
     Chunk,
     Counted,
     Delivery,
@@ -16,7 +15,7 @@ from tachograph.core.boundary import (
     outcome_of_error,
 )
 from tachograph.core.canonical import decode_body
-from tachograph.core.replay import Served
+from tachograph.core.replay import Fixture, Piece, Served
 from tachograph.replay_workers._fork_answers import Answer
 from tachograph.replay_workers._fork_details import details_fields
 from tachograph.replay_workers._fork_draft import Payload
@@ -65,13 +64,13 @@ class ForkPassage(ReplayPassage):
             if self._answer.has_place:
                 self._fork.schedule.arrived(self._place(END))
             outcome = self._plain(self._answer)
-        self._answered(outcome, IMMEDIATE)
+        self._answered(outcome, 0)
         return outcome
 
     async def serve_async(self) -> Outcome:
         """The answer, delivered as the recorded one was."""
-        outcome, delivery = await self._counted(self._served())
-        self._answered(outcome, delivery)
+        outcome, yields = await self._counted(self._served())
+        self._answered(outcome, yields)
         return outcome
 
     async def _served(self) -> Outcome:
@@ -81,8 +80,8 @@ class ForkPassage(ReplayPassage):
             await self._deliver(self._answer.fixture.yields, END)
         return self._plain(self._answer)
 
-    async def _counted(self, inner: Awaitable[T]) -> tuple[T, Delivery]:
-        """Await a part of the answer; control logic may end the call meanwhile."""
+    async def _counted(self, inner: Awaitable[T]) -> tuple[T, int]:
+        """Await a part of the answer and count its turns; control logic may end the call meanwhile."""
         counted = Counted(inner, self._fork.turns)
         key = (self._stream.key, self._call_id)
         self._fork.waiting[key] = f"{self._stream.key[0]!r} for {self._request.kind} {self._request.name}"
@@ -91,11 +90,11 @@ class ForkPassage(ReplayPassage):
         except Halt:
             raise
         except BaseException as error:
-            self._broken_off(outcome_of_error(self._request, error), self._fork.turns.delivery(counted.yields))
+            self._broken_off(outcome_of_error(self._request, error), counted.yields)
             raise
         finally:
             self._fork.waiting.pop(key, None)
-        return value, self._fork.turns.delivery(counted.yields)
+        return value, counted.yields
 
     def next_chunk(self) -> Chunk | None:
         """The next piece."""
@@ -103,51 +102,69 @@ class ForkPassage(ReplayPassage):
             return None
         piece = super().next_chunk()
         if piece is not None:
-            self._chunk(IMMEDIATE)
+            self._chunk(0)
         return piece
 
     async def next_chunk_async(self) -> Chunk | None:
         """The next piece, delivered as the recorded one was."""
         if not self._answer.has_place or self._chunks >= len(self._answer.fixture.pieces):
             return None
-        piece, delivery = await self._counted(super().next_chunk_async())
+        piece, yields = await self._counted(super().next_chunk_async())
         if piece is not None:
-            self._chunk(delivery)
+            self._chunk(yields)
         return piece
 
     def finish(self, outcome: Outcome, delivery: Delivery) -> None:
         """Control logic stopped reading a stream."""
         if self._answer.has_place:
             super().finish(outcome, delivery)
-        self._broken_off(_STOPPED, IMMEDIATE)
+        self._broken_off(_STOPPED, 0)
 
     def _plain(self, answer: Answer) -> Outcome:
         result = answer.fixture.result
         return Outcome(CallOutcome.OK, value=decode_body(result) if result is not None else None)
 
-    def _answered(self, outcome: Outcome, delivery: Delivery) -> None:
+    def _answered(self, outcome: Outcome, yields: int) -> None:
         """Write down how the call came back with its answer."""
         if self._done:
             return
         self._done = True
-        fields: dict[str, object] = {"call_id": self._call_id, "yields": delivery.yields, "gap": delivery.gap}
         fixture = self._answer.fixture
+        fields = self._fields(yields, fixture)
         if self._answer.origin == "recorded":
-            bodies: dict[str, Payload | None] = {"receipt": None} if self._is_effect else {}
-            self._fork.draft(self._stream, "CallFinished", fields, bodies, source=fixture.seq, origin=fixture.seq)
+            self._as_recorded(fields)
         else:
-            body = Payload(fixture.result) if fixture.result is not None else None
+            body = self._fork.redacted(fixture.result) if fixture.result is not None else None
             self._own_end(fields, described(self._request.kind, outcome), body)
         self._effect_over(outcome)
 
-    def _broken_off(self, outcome: Outcome, delivery: Delivery) -> None:
+    def _broken_off(self, outcome: Outcome, yields: int) -> None:
         """Write down that control logic ended the call."""
         if self._done or self._fork.schedule.halted:
             return
         self._done = True
-        fields: dict[str, object] = {"call_id": self._call_id, "yields": delivery.yields, "gap": delivery.gap}
-        self._own_end(fields, outcome, None)
+        fixture = self._answer.fixture
+        ended_so = fixture.outcome is CallOutcome.CANCELLED and self._chunks == len(fixture.pieces)
+        if self._answer.origin == "recorded" and ended_so:
+            self._as_recorded(self._fields(yields, fixture))
+        else:
+            self._fork.apart = True
+            self._own_end(self._fields(yields, fixture), outcome, None)
         self._effect_over(outcome)
+
+    def _as_recorded(self, fields: dict[str, object]) -> None:
+        seq = self._answer.fixture.seq
+        bodies: dict[str, Payload | None] = {"receipt": None} if self._is_effect else {}
+        self._fork.draft(self._stream, "CallFinished", fields, bodies, source=seq, origin=seq)
+
+    def _fields(self, yields: int, recorded: Fixture | Piece) -> dict[str, object]:
+        """Which call it belongs to, and how it was delivered: as recorded while the fork does what its parent did."""
+        turns = self._fork.turns
+        if self._fork.apart or self._answer.origin != "recorded":
+            delivery = turns.delivery(yields)
+            return {"call_id": self._call_id, "yields": delivery.yields, "gap": delivery.gap}
+        turns.delivery(recorded.yields)  # what is counted from moves on as it did
+        return {"call_id": self._call_id, "yields": recorded.yields, "gap": recorded.gap}
 
     def _own_end(self, fields: dict[str, object], outcome: Outcome, result: Payload | None) -> None:
         fields |= {
@@ -158,16 +175,14 @@ class ForkPassage(ReplayPassage):
         failure = failure_of(self._fork, outcome.error) if outcome.error is not None else None
         self._fork.draft(self._stream, "CallFinished", fields, bodies, error=failure)
 
-    def _chunk(self, delivery: Delivery) -> None:
+    def _chunk(self, yields: int) -> None:
         piece = self._answer.fixture.pieces[self._chunks]
-        fields: dict[str, object] = {
-            "call_id": self._call_id, "index": self._chunks, "yields": delivery.yields, "gap": delivery.gap,
-        }  # fmt: skip
+        fields = {**self._fields(yields, piece), "index": self._chunks}
         self._chunks += 1
         if piece.seq:
             self._fork.draft(self._stream, "CallChunk", fields, source=piece.seq, origin=piece.seq)
         else:
-            self._fork.draft(self._stream, "CallChunk", fields, {"data": Payload(piece.data)})
+            self._fork.draft(self._stream, "CallChunk", fields, {"data": self._fork.redacted(piece.data)})
 
     @property
     def _is_effect(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from tachograph.core.canonical import decode_body, encode_body
 from tachograph.core.causality import EventId
 from tachograph.core.ports import ForkOptions
+from tachograph.core.redaction import policy_of
 from tachograph.replay_workers._evidence import Evidence
 from tachograph.replay_workers._fork_draft import Draft, Payload
 from tachograph.replay_workers._fork_fleet import Forked
@@ -83,7 +84,8 @@ class _Writing:
             fields["inputs"] = writer.body(self._inputs(start, one))
         if isinstance(start, RunStarted):
             fields["parent_run_id"] = self._evidence.run_id
-            fields["fork"] = writer.body(Payload(encode_body(changes_of(self._evidence.run_id, self._options))))
+            changes = encode_body(changes_of(self._evidence.run_id, self._options))
+            fields["fork"] = writer.body(Payload(*policy_of(start.redaction).redact(changes, self._home.digester)))
         return type(start).__name__, fields
 
     def _inputs(self, start: RunStarted | AgentStarted, one: Forked) -> Payload:

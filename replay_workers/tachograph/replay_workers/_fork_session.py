@@ -48,6 +48,8 @@ class ForkSession(Session):
         self.mail = Mail(change)
         schedule.relieved = self.mail.relieve
         self.change = change
+        self.apart = False
+        """Whether the fork does, or was told, anything else than its parent."""
         self.stopped: str | None = None
         """Why the fork had to stop, where it had to."""
         self.waiting: dict[tuple[StreamKey, int], str] = {}
@@ -56,6 +58,7 @@ class ForkSession(Session):
         self._parts: dict[StreamKey, Parts] = {}
         self._told: dict[StreamKey, int] = {}
         self._messages: Counter[StreamKey] = Counter()
+        self._timers = {(timer.stream, timer.number): timer for timer in unit.timers}
         self._unused: dict[CallKey, bytes] = dict(change.overrides)
 
     @property
@@ -73,6 +76,7 @@ class ForkSession(Session):
             if self.schedule.halted:
                 raise self.halt()
             found = self._found(stream, step)
+            self.apart = self.apart or not found.strict
             if found.step is not None:
                 self._passed(stream, found.step, tentative=not found.strict)
             if step.number > self.unit.steps_max:
@@ -86,16 +90,16 @@ class ForkSession(Session):
             Halt: nothing does, and the fork is to fail then.
         """
         with self._lock:
-            given = self._override(step, found)
-            if given is not None:
-                return given
-            recorded, fixture = found.step, found.fixture
-            if request.kind == "messages" and self.mail.is_awaited(recorded) and not _is_there(fixture):
-                return Answer("mail", step, NOTHING)
-            if recorded is not None and fixture is not None and self._may_serve(recorded, fixture):
-                arrived = self.change.arrivals.get((recorded.agent_id, recorded.incarnation, recorded.seq))
-                return Answer("recorded", recorded, fixture, found.strict, arrived)
-            return self.missed(request, step, recorded)
+            answer = self._answer(request, step, found)
+            self.apart = self.apart or answer.origin != "recorded"
+            return answer
+
+    def timer(self, stream: Stream, number: int, delay_us: int, gap: int) -> dict[str, object]:
+        """The fields of a timer that fires: as recorded while the fork does what its parent did."""
+        recorded = self._timers.get((stream.key, number)) if not self.apart else None
+        if recorded is not None:
+            delay_us, gap = recorded.delay_us, recorded.gap
+        return {"number": number, "delay_us": delay_us, "gap": gap}
 
     def missed(self, request: Request, step: Step, recorded: Step | None) -> Answer:
         """What a call gets that nothing answers.
@@ -172,6 +176,18 @@ class ForkSession(Session):
             raise self.stop(f"{_named(step)} is not as recorded, and the fork point was not reached yet")
         return Found(*(parts.equal(step) or (None, None)))
 
+    def _answer(self, request: Request, step: Step, found: Found) -> Answer:
+        given = self._override(step, found)
+        if given is not None:
+            return given
+        recorded, fixture = found.step, found.fixture
+        if request.kind == "messages" and self.mail.is_awaited(recorded) and not _is_there(fixture):
+            return Answer("mail", step, NOTHING)
+        if recorded is not None and fixture is not None and self._may_serve(recorded, fixture):
+            arrived = self.change.arrivals.get((recorded.agent_id, recorded.incarnation, recorded.seq))
+            return Answer("recorded", recorded, fixture, found.strict, arrived)
+        return self.missed(request, step, recorded)
+
     def _override(self, step: Step, found: Found) -> Answer | None:
         recorded, fixture = found.step, found.fixture
         if recorded is None and self._unused:
@@ -188,7 +204,7 @@ class ForkSession(Session):
             "" if recorded.key == step.key else f", which was asked with other arguments in the fork ({_named(step)})"
         )
         self.taint(f"another answer was given to {_event(self.unit.run_id, recorded)}{other}")
-        return Answer("override", recorded, overridden(fixture, self.payload(body)), found.strict)
+        return Answer("override", recorded, overridden(fixture, body), found.strict)
 
     def _may_serve(self, recorded: Step, fixture: Fixture) -> bool:
         if fixture.outcome is None:

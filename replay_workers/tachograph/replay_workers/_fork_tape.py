@@ -48,7 +48,7 @@ class ForkTape(ReplayTape):
             Halt: the fork ends here.
         """
         fork, stream = self._fork, self._stream
-        arguments = _NULL if request.arguments is None else fork.redacted(encode_body(request.arguments))
+        arguments = _NULL if request.arguments is None else fork.redacted(encode_body(request.arguments, ordered=False))
         self._check()
         name = fork.clean(request.name)
         version = fork.clean(request.version) if request.version is not None else None
@@ -79,7 +79,7 @@ class ForkTape(ReplayTape):
         """A message goes out; there is nobody to deliver it to."""
         check_id("agent id", to_agent_id)
         fork, stream = self._fork, self._stream
-        message = fork.redacted(encode_body(body))
+        message = fork.redacted(encode_body(body, ordered=False))
         self._check()
         found = fork.find(stream, stream.maker.send(to_agent_id, message.data))
         agent_id, incarnation = stream.key
@@ -97,7 +97,7 @@ class ForkTape(ReplayTape):
         if fact.kind == "imported":
             return
         fork, stream = self._fork, self._stream
-        value = fork.redacted(encode_body(fact.value))
+        value = fork.redacted(encode_body(fact.value, ordered=False))
         self._check()
         name = fork.clean(fact.name)
         fields: dict[str, object]
@@ -152,7 +152,7 @@ class ForkTape(ReplayTape):
     def timer_fired(self, number: int, delay_us: int, gap: int) -> None:
         """A timer of control logic fires."""
         if not self._stream.ended and not self._fork.schedule.halted:
-            self._fork.draft(self._stream, "TimerFired", {"number": number, "delay_us": delay_us, "gap": gap})
+            self._fork.draft(self._stream, "TimerFired", self._fork.timer(self._stream, number, delay_us, gap))
 
     def _end(self, outcome: Outcome) -> None:
         stream, fork = self._stream, self._fork
