@@ -12,27 +12,29 @@ from tachograph.replay_workers._report_values import AgentFacts, EffectFacts, Re
 FORMAT = "tachograph-report"
 VERSION = 1
 
-STRING_CHARACTERS_MAX = 65_536
+STRING_CHARACTERS_MAX = 16_384
 """Longer strings are cut: a payload of megabytes belongs in the log, not in a report of it."""
 
 
-def report_json(report: Report) -> dict[str, JsonValue]:
+def report_json(report: Report) -> JsonValue:
     """The document; keys are only ever added."""
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "kind": report.kind,
-        "title": report.title,
-        "summary": report.summary,
-        "seconds": round(report.seconds, 6),
-        "error": report.error,
-        "ended": report.ended,
-        "changes": [_value(change) for change in report.changes],
-        "run": _run(report.run) if report.run is not None else None,
-        "parent": _run(report.parent) if report.parent is not None else None,
-        "verdict": _cut(verdict_json(report.verdict)),
-        "timeline": _timeline(report.timeline),
-    }
+    return _cut(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": report.kind,
+            "title": report.title,
+            "summary": report.summary,
+            "seconds": round(report.seconds, 6),
+            "error": report.error,
+            "ended": report.ended,
+            "changes": [_value(change) for change in report.changes],
+            "run": _run(report.run) if report.run is not None else None,
+            "parent": _run(report.parent) if report.parent is not None else None,
+            "verdict": verdict_json(report.verdict),
+            "timeline": _timeline(report.timeline),
+        }
+    )
 
 
 def report_json_text(report: Report) -> str:

@@ -247,7 +247,7 @@ def _life_words(event: RunStarted | AgentStarted | RunFinished | AgentFinished, 
         case RunStarted():
             return f"{event.name} starts", ""
         case AgentStarted():
-            return f"starts: {event.role}" if event.role else "starts", ""
+            return f"starts: {event.role}" if event.role not in ("", event.meta.agent_id) else "starts", ""
         case RunFinished() | AgentFinished():
             if event.error is not None:
                 return "ends", f"{event.outcome} {_error(event.error)}"

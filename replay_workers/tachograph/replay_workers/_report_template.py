@@ -9,12 +9,14 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from tachograph.core.errors import InvalidSetting
-from tachograph.replay_workers._report_plain import plain_lines
+from tachograph.replay_workers._report_plain import clip, plain_lines
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _PACKAGE = "tachograph.replay_workers"
+_STRING_CHARACTERS_MAX = 8_192
+"""Above every limit that a payload is shown with: what has none of its own is cut here."""
 _INSTALL = "writing it needs Jinja; install it with `pip install 'tachograph[workers]'`"
 
 
@@ -45,7 +47,8 @@ def _environment() -> Environment:
 
 
 def _harmless(value: object) -> object:
-    return plain_lines(value) if type(value) is str else value
+    """Strings of a page's own markup are of another class and stay as they are."""
+    return plain_lines(clip(value, _STRING_CHARACTERS_MAX)) if type(value) is str else value
 
 
 def _text(name: str) -> str:

@@ -28,7 +28,7 @@ _LISTED_MAX = 100
 def report_text(report: Report) -> str:
     """The whole report."""
     lines = [line for section in _sections(report) for line in (*section, "")]
-    return "\n".join(plain(line) for line in lines).rstrip("\n") + "\n"
+    return "\n".join(plain(clip(line, _SENTENCE_CHARACTERS_MAX)) for line in lines).rstrip("\n") + "\n"
 
 
 def _sections(report: Report) -> Iterator[list[str]]:
