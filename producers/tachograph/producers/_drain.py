@@ -46,20 +46,16 @@ class Drain:
         self._new_spool = new_spool
         self._spool: EventSink | None = None
 
-    def settle(self, ticket: int, *, durable: bool) -> None:
-        """Return when the event with this ticket, and all before it, are written, or durable.
+    def has(self, ticket: int, *, durable: bool) -> bool:
+        """Whether the event with this ticket, and all before it, are written, or durable."""
+        return (self.durable if durable else self.written) >= ticket
 
-        Raises:
-            SpoolUnwritable: they are not, and nothing more will be.
-        """
-        if (self.durable if durable else self.written) >= ticket:
-            return
+    def settle(self, ticket: int, *, durable: bool) -> None:
+        """Return when the event with this ticket, and all before it, are written, or durable, or never will be."""
         with self.lock:
             self.drain(ticket)
             if durable and self.durable < ticket:
                 self.sync()
-        if self._queue.broken is not None and (self.durable if durable else self.written) < ticket:
-            raise self._queue.broken
 
     def drain(self, ticket: int) -> None:
         """Write until this ticket is written (the lock is held). A failure breaks the queue; it is not raised."""
@@ -87,15 +83,16 @@ class Drain:
         self.durable = self.written
         self.dirty_since_ns = None
 
-    def close(self) -> None:
-        """Seal the log (the lock is held).
-
-        Raises:
-            SpoolUnwritable: it could not be sealed.
-        """
+    def close(self, ticket: int) -> None:
+        """Write what is left and seal the log (the lock is held). A failure breaks the queue; it is not raised."""
+        self.drain(ticket)
+        self.sync()
         spool, self._spool = self._spool, None
-        if spool is not None:
-            spool.close()
+        try:
+            if spool is not None:
+                spool.close()
+        except (TachographError, OSError) as error:
+            self._break(error)
 
     def _write(self, entries: list[Entry]) -> None:
         payload = self._lowering.payload

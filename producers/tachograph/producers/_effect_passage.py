@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from tachograph.producers._tape import RecordingTape
 
 
+_INTERRUPTED = "cancelled before it left"
+
+
 class EffectPassage(LivePassage):
     """An effect on its way out, and back."""
 
@@ -33,10 +36,14 @@ class EffectPassage(LivePassage):
             EffectRefused: another attempt left first.
             SpoolUnwritable: the record cannot be made durable; the effect must not be executed.
         """
+        ticket = self._execute()
         try:
-            self.tape.journal.settle(self._execute(), durable=True)
+            self.tape.journal.settle(ticket, durable=True)
         except SpoolUnwritable:
             self._give_up()
+            raise
+        except BaseException as error:  # an interrupt
+            self._never_left(_cancelled(error), IMMEDIATE, _INTERRUPTED)
             raise
         self._depart()
 
@@ -48,7 +55,8 @@ class EffectPassage(LivePassage):
             SpoolUnwritable: the record cannot be made durable; the effect must not be executed.
         """
         turns = self.tape.turns
-        durable = Counted(self.tape.journal.settle_async(self._execute()), turns)
+        ticket = self._execute()
+        durable = Counted(self.tape.journal.settle_async(ticket), turns)
         try:
             # Where turns cannot be counted, the boundary does not see that other tasks ran meanwhile.
             self._waited = await durable and not turns.loop.exact
@@ -56,8 +64,7 @@ class EffectPassage(LivePassage):
             self._give_up()
             raise
         except BaseException as error:
-            cancelled = Outcome(CallOutcome.CANCELLED, error=error)
-            self._never_left(cancelled, turns.delivery(durable.yields), "cancelled before it left")
+            self._never_left(_cancelled(error), turns.delivery(durable.yields), _INTERRUPTED)
             raise
         self._depart()
 
@@ -116,3 +123,7 @@ class EffectPassage(LivePassage):
             return delivery
         self._waited = False
         return delivery if delivery.yields == WAITED else self.tape.turns.delivery(WAITED)
+
+
+def _cancelled(error: BaseException) -> Outcome:
+    return Outcome(CallOutcome.CANCELLED, error=error)

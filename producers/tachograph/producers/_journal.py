@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
+import contextlib
 from collections.abc import Callable
 from typing import Protocol
 
@@ -13,12 +13,10 @@ from tachograph.producers._entry import Draft, Extra, Stream
 from tachograph.producers._lowering import Redaction
 from tachograph.producers._queue import Queue
 from tachograph.producers._settings import Settings
-from tachograph.producers._sources import monotonic_ns
 from tachograph.producers._statistics import Statistics
+from tachograph.producers._writer import Waiter, Writer
 from tachograph.schemas import Cause
 from tachograph.stores import Home
-
-_Waiter = tuple[int, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
 
 class Put(Protocol):
@@ -43,12 +41,10 @@ class Journal:
 
     def __init__(self, home: Home, settings: Settings, redaction: Redaction, now_us: Callable[[], int]) -> None:
         self._settings = settings
-        self._queue = Queue(now_us, settings, self._start)
+        self._queue = Queue(now_us, settings)
         self._drain = Drain(self._queue, settings.tenant, redaction, home.digester, home.objects, home.new_spool)
-        self._interval_ns = settings.fsync_interval_ms * 1_000_000
-        self._waiters: list[_Waiter] = []
-        self._stopping = False
-        self._thread: threading.Thread | None = None
+        self._writer = Writer(self._queue, self._drain, settings.fsync_interval_ms)
+        self._queue.start_writer = self._writer.start
         self.put: Put = self._queue.put if settings.on_broken_log == "fail" else self._put_or_drop
         self.late = self.unrecorded = self.clamped = self.dropped = 0
 
@@ -77,13 +73,30 @@ class Journal:
         Raises:
             SpoolUnwritable: it is not, and the settings say `fail`, or it had to be durable.
         """
-        if durable and self._is_lost(ticket):
+        if not self._is_lost(ticket, durable=durable):
+            self._writer.settle(ticket, durable=durable)
+        if (durable or self._settings.on_broken_log == "fail") and self._is_lost(ticket, durable=durable):
             self.check_writable()
-        try:
-            self._drain.settle(ticket, durable=durable)
-        except SpoolUnwritable:
-            if durable or self._settings.on_broken_log == "fail":
-                raise
+
+    async def settle_async(self, ticket: int) -> bool:
+        """Return when the event with this ticket is durable; whether the event loop went on meanwhile.
+
+        Raises:
+            SpoolUnwritable: it is not durable, and nothing more will be.
+        """
+        if self._is_lost(ticket, durable=True):
+            self.check_writable()
+        if self._drain.has(ticket, durable=True):
+            return False
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        if self._writer.wait(Waiter(ticket, True, lambda: _wake(loop, future))):
+            await future
+        else:
+            self._drain.settle(ticket, durable=True)
+        if self._is_lost(ticket, durable=True):
+            self.check_writable()
+        return True
 
     def write_out(self) -> None:
         """Hand everything recorded so far to the operating system.
@@ -92,26 +105,6 @@ class Journal:
             SpoolUnwritable: it cannot be, and the settings say `fail`.
         """
         self.settle(self._queue.put_total, durable=False)
-
-    async def settle_async(self, ticket: int) -> bool:
-        """Return when the event with this ticket is durable; whether the event loop went on meanwhile.
-
-        Raises:
-            SpoolUnwritable: it is not durable, and nothing more will be.
-        """
-        if self._drain.durable >= ticket > 0:
-            return False
-        if self._is_lost(ticket):
-            self.check_writable()
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[None] = loop.create_future()
-        with self._queue.lock:
-            self._waiters.append((ticket, loop, future))
-        self._queue.wake()
-        await future
-        if self._is_lost(ticket):
-            self.check_writable()
-        return True
 
     def finish(self, ticket: int) -> None:
         """A run has ended: return when it is durable.
@@ -137,20 +130,13 @@ class Journal:
             if self._settings.on_broken_log == "fail":
                 raise
 
-    def observe(self, hlc: int) -> bool:
-        """A remote clock was seen. False: it was too far ahead to be adopted."""
-        adopted = self._queue.observe(hlc)
-        if not adopted:
-            self.clamped += 1
-        return adopted
-
     def flush(self) -> None:
         """Make everything recorded so far durable.
 
         Raises:
             SpoolUnwritable: it is not.
         """
-        self._drain.settle(self._queue.put_total, durable=True)
+        self._writer.settle(self._queue.put_total, durable=True)
         self.check_writable()
 
     def close(self) -> None:
@@ -159,19 +145,34 @@ class Journal:
         Raises:
             SpoolUnwritable: the log could not be written to its end.
         """
-        if self._queue.forked:
-            return
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            self._stopping = True
-            self._queue.wake()
-            thread.join()
-            self._stopping = False
-        with self._drain.lock:
-            self._drain.drain(self._queue.put_total)
-            self._drain.sync()
-            self._drain.close()
+        if not self._queue.forked:
+            self._writer.close()
+            self.check_writable()
+
+    def head(self, stream: Stream) -> tuple[Cause, int]:
+        """A stream's latest event, as a cause and with its hybrid clock, once it is written.
+
+        Raises:
+            AgentMisuse: the stream was opened before this process was forked.
+            SpoolUnwritable: it could not be written.
+        """
+        self._queue.check(stream)
+        self._writer.settle(self._queue.put_total, durable=False)
         self.check_writable()
+        with self._drain.lock:
+            return stream.head(), stream.head_hlc
+
+    def observe(self, hlc: int) -> bool:
+        """A remote clock was seen. False: it was too far ahead to be adopted."""
+        adopted = self._queue.observe(hlc)
+        if not adopted:
+            self.clamped += 1
+        return adopted
+
+    def abandon(self) -> None:
+        """In a forked child: forget the parent's events and threads, refuse the parent's agents."""
+        self._queue.fork()
+        self._writer.forget()
 
     def statistics(self) -> Statistics:
         """The counters."""
@@ -191,24 +192,6 @@ class Journal:
             latest_error=drain.latest_error,
         )
 
-    def abandon(self) -> None:
-        """In a forked child: forget the parent's events and threads, refuse the parent's agents."""
-        self._queue.fork()
-        self._drain.lock = threading.Lock()
-        self._thread = None
-
-    def head(self, stream: Stream) -> tuple[Cause, int]:
-        """A stream's latest event, as a cause and with its hybrid clock, once it is written.
-
-        Raises:
-            AgentMisuse: the stream was opened before this process was forked.
-            SpoolUnwritable: it could not be written.
-        """
-        self._queue.check(stream)
-        self._drain.settle(self._queue.put_total, durable=False)
-        with self._drain.lock:
-            return stream.head(), stream.head_hlc
-
     def _put_or_drop(
         self,
         stream: Stream,
@@ -225,58 +208,14 @@ class Journal:
             self.dropped += 1
             return 0
 
-    def _start(self) -> bool:
-        thread = threading.Thread(target=self._run, name="tachograph-writer", daemon=True)
-        try:
-            thread.start()
-        except RuntimeError:  # the interpreter is about to end: whoever closes the journal writes what is left
-            return False
-        self._thread = thread
-        return True
+    def _is_lost(self, ticket: int, *, durable: bool) -> bool:
+        """Whether an event never will be written, or durable; ticket 0 is that of an event that was not taken."""
+        return self._queue.broken is not None and (ticket == 0 or not self._drain.has(ticket, durable=durable))
 
-    def _run(self) -> None:
-        while True:
-            self._queue.wait_for_work(self._until_sync_s(), self._is_urgent)
-            with self._drain.lock:
-                stopping = self._stopping
-                self._drain.drain(self._queue.put_total)
-                if self._waiters or self._is_due():
-                    self._drain.sync()
-            self._resolve()
-            if stopping:
-                self._queue.writer_left()
-                return
 
-    def _is_lost(self, ticket: int) -> bool:
-        """Whether an event is not durable and never will be; ticket 0 is that of an event that was not taken."""
-        return self._queue.broken is not None and (ticket == 0 or self._drain.durable < ticket)
-
-    def _is_urgent(self) -> bool:
-        return self._stopping or bool(self._waiters)
-
-    def _until_sync_s(self) -> float | None:
-        since = self._drain.dirty_since_ns
-        if since is None or self._queue.broken is not None:
-            return None
-        return max(0.0, (since + self._interval_ns - monotonic_ns()) / 1e9)
-
-    def _is_due(self) -> bool:
-        since = self._drain.dirty_since_ns
-        return since is not None and monotonic_ns() - since >= self._interval_ns
-
-    def _resolve(self) -> None:
-        """Tell the event loops whose events are durable, or never will be."""
-        if not self._waiters:
-            return
-        broken = self._queue.broken is not None
-        with self._queue.lock:
-            done = [waiter for waiter in self._waiters if broken or waiter[0] <= self._drain.durable]
-            self._waiters = [waiter for waiter in self._waiters if waiter not in done]
-        for _, loop, future in done:
-            try:
-                loop.call_soon_threadsafe(_finish, future)
-            except RuntimeError:  # the loop was closed: nobody waits any more
-                continue
+def _wake(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any more
+        loop.call_soon_threadsafe(_finish, future)
 
 
 def _finish(future: asyncio.Future[None]) -> None:

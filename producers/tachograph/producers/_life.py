@@ -33,14 +33,18 @@ class Life:
         self.ledger = Ledger(settings.tenant, home.past_effects)
         self.clean = Texts(lambda text: redaction.redact_text(text, home.digester)).clean
 
-    def encoded(self, value: object) -> bytes:
+    def encoded(self, value: object, *, ordered: bool = True) -> bytes:
         """What a caller hands in, as canonical JSON.
+
+        Args:
+            value: anything that can be recorded.
+            ordered: keep the order of dicts; see `encode_body`.
 
         Raises:
             UnserialisableValue: it cannot be written; a secret on the way to it is not in the error.
         """
         try:
-            return encode_body(value)
+            return encode_body(value, ordered=ordered)
         except UnserialisableValue as error:
             raise self.cleaned(error) from None
 

@@ -29,10 +29,9 @@ class Queue:
     Args:
         now_us: wall time, microseconds since 1970.
         settings: with the bounds.
-        start_writer: called with the lock held when there are events and no writer; whether it could start one.
     """
 
-    def __init__(self, now_us: Callable[[], int], settings: Settings, start_writer: Callable[[], bool]) -> None:
+    def __init__(self, now_us: Callable[[], int], settings: Settings) -> None:
         self.lock = threading.Lock()
         self.clock = HybridClock(now_us)
         self.put_total = 0
@@ -45,7 +44,8 @@ class Queue:
         """Whether this is the queue of a process that was forked: nothing can be put any more."""
         self._now_us = now_us
         self._tick_at = self.clock.tick_at
-        self._start_writer = start_writer
+        self.start_writer: Callable[[], bool] = _nobody
+        """Called with the lock held when there are events and no writer; whether it could start one."""
         self._entries: deque[Entry] = deque()
         self._events_max = settings.queue_events_max
         self._bytes_max = settings.queue_bytes_max
@@ -89,14 +89,17 @@ class Queue:
                 raise self._refusal(stream)
             wall_us = self._now_us()
             hlc = self._tick_at(wall_us)
-            seq = stream.seq = stream.seq + 1
+            seq = stream.seq + 1
             if extra is not None and extra.sent is not None:
                 extra.sent.seq, extra.sent.hlc = seq, hlc
-            stream.ended = last
             size += ENTRY_BYTES
-            entries.append((stream, seq, hlc, wall_us, stream.logical_time_us, event_type, fields, extra, size))
+            entry = (stream, seq, hlc, wall_us, stream.logical_time_us, event_type, fields, extra, size)
+            # An interrupt (Ctrl-C) can come only once a call is done: up to the append this happens as a whole.
+            stream.ended = last
             self.bytes += size
             self.put_total += 1
+            stream.seq = seq
+            entries.append(entry)
             if self._writer > _LINGERING:
                 self._rouse()
         return seq
@@ -126,10 +129,11 @@ class Queue:
         with self.lock:
             return self.clock.observe(hlc)
 
-    def wake(self) -> None:
-        """Let the writer work at once."""
+    def wake(self) -> bool:
+        """Let the writer work at once. False: there is none, and none can be started."""
         with self.lock:
             self._rouse()
+            return self._writer != _ABSENT
 
     def wait_for_work(self, timeout_s: float | None, urgent: Callable[[], bool]) -> None:
         """The writer's wait: until there are events, something is urgent, or the time is over."""
@@ -156,14 +160,17 @@ class Queue:
         if self.forked:
             raise self._refusal(stream)
 
-    def writer_left(self) -> None:
-        """The writer ends: the next event starts another one."""
+    def writer_leaves(self, needed: Callable[[], bool]) -> bool:
+        """The writer ends unless it is needed; whether it does. The next event then starts another one."""
         with self.lock:
+            if self._entries or needed():
+                return False
             self._writer = _ABSENT
+            return True
 
     def _rouse(self) -> None:
         if self._writer == _ABSENT:
-            self._writer = _RUNNING if self._start_writer() else _ABSENT
+            self._writer = _RUNNING if self.start_writer() else _ABSENT
         elif self._writer != _RUNNING:
             self._work.notify()
             self._writer = _RUNNING
@@ -194,3 +201,7 @@ class Queue:
             "it has ended, nothing can be recorded for it any more",
             "Use an agent only inside its `with` block, and await its tasks before the block ends.",
         )
+
+
+def _nobody() -> bool:
+    return False

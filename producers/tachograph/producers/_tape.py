@@ -102,7 +102,7 @@ class RecordingTape:
             SpoolUnwritable: the log is broken.
         """
         try:
-            arguments = encode_body(request.arguments)
+            arguments = encode_body(request.arguments, ordered=False)
         except UnserialisableValue as error:
             raise self._unit.cleaned(error) from None
         key = request.idempotency_key
@@ -130,7 +130,7 @@ class RecordingTape:
         """
         stream = self.stream
         check_id("agent id", to_agent_id)
-        data = self._encoded(body)
+        data = self._encoded(body, ordered=False)
         message_id = f"{stream.agent_id}#{stream.incarnation}/{next(self._messages)}"
         fields: dict[str, object] = {"message_id": message_id, "to_agent_id": to_agent_id, "body": data}
         sent = Sent(stream, data)
@@ -194,7 +194,7 @@ class RecordingTape:
             value = cast("dict[str, object]", fact.value)
             self.append(_imported_draft(fact.name, value, self._encoded(value["details"])))
         else:
-            self.append(_fact_draft(fact, self._encoded(fact.value)))
+            self.append(_fact_draft(fact, self._encoded(fact.value, ordered=False)))
 
     def open(self, name: str, role: str) -> RecordingTape:
         """Open the stream of a child agent."""

@@ -170,7 +170,7 @@ class Unit:
         if outcome.status is not CallOutcome.OK:
             return None
         try:
-            return encode_body(outcome.value)
+            return encode_body(outcome.value, ordered=False)
         except Exception as error:  # noqa: BLE001 a stranger's codec may fail in any way; the result must get through
             self.journal.unrecorded += 1
             reason = self.clean(str(error)) if isinstance(error, TachographError) else type(error).__name__
