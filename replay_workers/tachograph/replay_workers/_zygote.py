@@ -10,12 +10,15 @@ import gc
 import os
 import signal
 import sys
+from dataclasses import replace
 from typing import cast
 
+from tachograph.replay_workers._ahead import Ahead
 from tachograph.replay_workers._attempt import attempt
 from tachograph.replay_workers._output import captured
 from tachograph.replay_workers._pipe import ChildPipe, Parent
 from tachograph.replay_workers._result_json import attempt_json, otherwise_of
+from tachograph.replay_workers._unit import Unit
 from tachograph.replay_workers._wire import Frame, unit_of
 
 GO = b"g"
@@ -25,21 +28,29 @@ GO = b"g"
 def serve(read_fd: int, write_fd: int) -> None:
     """Fork a child whenever the parent asks for one, until it closes its end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    pipe = ChildPipe(read_fd, write_fd)
-    gc.collect()
-    gc.freeze()
+    pipe, ahead = ChildPipe(read_fd, write_fd), Ahead()
+    _settle()
     while os.read(read_fd, 1) == GO:
         child = os.fork()
         if child == 0:
-            _child(pipe)
+            _child(pipe, ahead)
         _, status = os.waitpid(child, 0)
         pipe.send({"exit": os.waitstatus_to_exitcode(status)})
+        if ahead.learn():
+            _settle()
 
 
-def _child(pipe: ChildPipe) -> None:
+def _settle() -> None:
+    """Keep the collector from looking at, and thereby copying, what forks share."""
+    gc.collect()
+    gc.freeze()
+
+
+def _child(pipe: ChildPipe, ahead: Ahead) -> None:
     code = 1
     try:
-        pipe.send({"result": _replayed(pipe)})
+        pipe.send({"result": _replayed(pipe, ahead)})
+        ahead.told()
         code = 0
     except BaseException as error:  # noqa: BLE001 nothing may leave a forked child but its exit code
         pipe.send({"failed": f"{type(error).__name__}: {error}"})
@@ -47,10 +58,18 @@ def _child(pipe: ChildPipe) -> None:
         os._exit(code)
 
 
-def _replayed(pipe: ChildPipe) -> Frame:
+def _at_home(unit: Unit) -> Unit:
+    """Work where the code lies: relative paths must not depend on where a replay was asked for."""
+    code = tuple(os.path.abspath(directory) for directory in unit.code)
+    os.chdir(next(filter(os.path.isdir, code), os.path.abspath(os.sep)))
+    return replace(unit, code=code)
+
+
+def _replayed(pipe: ChildPipe, ahead: Ahead) -> Frame:
     header, blob = pipe.receive()
     output = captured()
-    unit = unit_of(header, blob)
+    unit = _at_home(unit_of(header, blob))
+    ahead.forget(unit.code)
     extra = cast("dict[str, Frame]", header["extra"])
     sys.argv = ["replay"]
     otherwise = otherwise_of(extra["otherwise"])
