@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from tachograph.core.replay import Verdict
+from tachograph.core.state import SignatureHit
 from tachograph.replay_workers._report_diagram import GLYPHS, diagram_of
 from tachograph.replay_workers._report_divergence import shown_divergence
 from tachograph.replay_workers._report_template import filled
@@ -13,7 +14,6 @@ from tachograph.replay_workers._report_values import Kind, Report, RunFacts
 from tachograph.replay_workers._report_words import (
     agents_count,
     code_meaning,
-    failures_of,
     grade_meaning,
     kind_meaning,
     level_meaning,
@@ -51,7 +51,7 @@ def report_html(report: Report) -> str:
         "numbers": {row.event_id: row.number for row in report.timeline.rows},
         "incident": title_of(report.parent, "") if report.parent is not None else "",
         "grade_meaning": grade_meaning,
-        "failures_of": failures_of,
+        "groups": _groups,
         "short": _short(report),
         "moment": _moment,
         "duration": _duration,
@@ -72,6 +72,14 @@ def _runs(report: Report) -> list[tuple[str, RunFacts]]:
     names = ("fork", "parent") if report.kind == "fork" else ("run", "parent")
     pairs = zip(names, (report.run, report.parent), strict=True)
     return [(name, run) for name, run in pairs if run is not None]
+
+
+def _groups(hits: Sequence[SignatureHit]) -> list[list[SignatureHit]]:
+    """Signatures of one name together, in the order in which the names come."""
+    groups: dict[str, list[SignatureHit]] = {}
+    for hit in hits:
+        groups.setdefault(hit.name, []).append(hit)
+    return list(groups.values())
 
 
 class _Shortener:
