@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from tachograph.core.boundary import Agent, Run, tool
@@ -26,6 +26,10 @@ class Refusal(Exception):
     def __init__(self, code: int) -> None:
         super().__init__(f"refused with {code}")
         self.code = code
+
+
+class Stop(Exception):
+    """The program ends early."""
 
 
 @tool()
@@ -53,7 +57,10 @@ async def inner_tasks(number: int, value: object, turns: int) -> object:
             await asyncio.sleep(0)
         return count
 
-    parts = await asyncio.gather(part(turns), part(1), asyncio.wait_for(part(0), 5))
+    async def bounded(count: int) -> int:
+        return await asyncio.wait_for(part(count), 5)
+
+    parts = await asyncio.gather(part(turns), part(1), bounded(0))
     return [number, value, parts]
 
 
@@ -111,24 +118,21 @@ async def fleet(run: Run, program: Program) -> object:
 
 async def _agent(run: Run, shared: Shared, name: str, body: Body) -> object:
     async with run.agent(name) as agent:
-        interpreter = Interpreter(agent, shared)
+        interpreter = Interpreter(agent, shared, [])
         try:
             await interpreter.body(body)
-        except (Refusal, TimeoutError, ValueError) as error:
+        except Stop:
+            pass
+        except Refusal as error:
             agent.set_state("ended in", f"{type(error).__name__}: {error}")
         agent.set_state("saw", interpreter.saw)
         return len(interpreter.saw)
 
 
-class Stop(Exception):
-    """The program ends early."""
-
-
 class Shared:
-    """What the tasks of a fleet share past the boundary."""
+    """What the agents of a fleet share past the boundary."""
 
     def __init__(self) -> None:
-        self.trace: list[int] = []
         self.queue: asyncio.Queue[object] = asyncio.Queue()
         self.lock = asyncio.Lock()
         self.event = asyncio.Event()
@@ -137,9 +141,11 @@ class Shared:
 class Interpreter:
     """Runs the statements of one agent."""
 
-    def __init__(self, agent: Agent, shared: Shared, saw: list[object] | None = None) -> None:
+    def __init__(self, agent: Agent, shared: Shared, trace: list[int], saw: list[object] | None = None) -> None:
         self.agent = agent
         self.shared = shared
+        self.trace = trace
+        """What the tasks of an agent share past the boundary, its children's included."""
         self.saw: list[object] = [] if saw is None else saw
 
     async def body(self, statements: Body) -> None:
@@ -174,7 +180,7 @@ class Interpreter:
         await asyncio.sleep(seconds)
 
     async def _mark(self, number: int) -> None:
-        self.shared.trace.append(number)
+        self.trace.append(number)
 
     async def _gather(self, bodies: list[Body]) -> None:
         found = await asyncio.gather(*(self.body(body) for body in bodies), return_exceptions=True)
@@ -280,7 +286,7 @@ class Interpreter:
 
     async def _child(self, name: str, body: Body) -> None:
         async with self.agent.agent(name, "child") as child:
-            await Interpreter(child, self.shared, self.saw).body(body)
+            await Interpreter(child, self.shared, self.trace, self.saw).body(body)
 
     async def _clock_past_the_boundary(self) -> None:
         self.saw.append(time.time())
@@ -291,7 +297,7 @@ class Interpreter:
 
     def _look(self) -> object:
         """What this task can see of the order in which all tasks have run."""
-        return [len(self.shared.trace), self.shared.trace[-3:], self.shared.queue.qsize()]
+        return [len(self.trace), self.trace[-3:], self.shared.queue.qsize()]
 
 
 class _Ended:
@@ -389,6 +395,3 @@ class Generator:
             case _:
                 self._number += 1
                 return ["child", f"child{self._number}", self._body(size, depth)]
-
-
-Entry = Callable[[Run, Program], Awaitable[object]]

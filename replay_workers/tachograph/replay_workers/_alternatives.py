@@ -17,8 +17,8 @@ class Alternative:
     """Index of the place; number of the sequence."""
     value: int
     """The turn; the number of the permutation."""
-    after: int
-    """How many places of the unit's order had been passed."""
+    hlc: int
+    """Where in the recording it is open."""
     urgent: bool = False
     """The replay went astray just there."""
 

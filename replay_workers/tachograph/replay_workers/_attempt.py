@@ -28,6 +28,7 @@ def attempt(unit: Unit, outside: Outside, otherwise: Otherwise, output: Tail | N
     return Attempt(
         result=session.result(driven=driven),
         ended=ended,
+        matched=session.matched,
         alternatives=tuple(session.schedule.alternatives),
         output=output.text() if output is not None else "",
         source=source_of(unit.entrypoint),

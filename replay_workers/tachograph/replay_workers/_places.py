@@ -83,6 +83,7 @@ class Order:
     """Index of the beginning of each step, by stream and step number - 1."""
     agents: list[str] = field(default_factory=list)
     """Whose event it is."""
+    hlc: list[int] = field(default_factory=list)
     at: list[float] = field(default_factory=list)
     """Seconds since the unit's first event; of a beginning: when it was surely over."""
     arrivals: dict[PlaceKey, Place] = field(default_factory=dict)
@@ -169,6 +170,7 @@ def _over(step: Step, fixture: Fixture | None, alien: set[int], last: int) -> in
 
 def _place(order: Order, index: int, entry: _Entry, at: float) -> None:
     order.agents.append(entry.stream[0])
+    order.hlc.append(entry.hlc)
     order.at.append(at)
     if entry.piece == _BEGIN:
         order.begins[entry.stream][entry.number - 1] = index

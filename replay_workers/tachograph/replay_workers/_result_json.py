@@ -32,7 +32,8 @@ def attempt_json(attempt: Attempt) -> Frame:
         "taints": list(result.taints),
         "missing": list(result.missing),
         "ended": attempt.ended,
-        "alternatives": [[one.what, one.key, one.value, one.after, one.urgent] for one in attempt.alternatives],
+        "matched": attempt.matched,
+        "alternatives": [[one.what, one.key, one.value, one.hlc, one.urgent] for one in attempt.alternatives],
         "output": attempt.output,
         "source": attempt.source,
     }
@@ -54,6 +55,7 @@ def attempt_of(data: Frame, otherwise: Otherwise) -> Attempt:
             missing=tuple(cast("list[str]", data["missing"])),
         ),
         ended=cast("str | None", data["ended"]),
+        matched=cast("int", data["matched"]),
         alternatives=tuple(Alternative(*one) for one in alternatives),
         output=cast("str", data["output"]),
         source=cast("str | None", data["source"]),

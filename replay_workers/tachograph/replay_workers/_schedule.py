@@ -54,6 +54,8 @@ class Schedule:
         """What this turn brings, by rank among the timers; 1 where it is one."""
         self._ending: list[Signal] = []
         self._orders = 0
+        self._reached = 0
+        """The clock of the latest step that was taken."""
         self._spun = 0
         self._timers = PendingTimers(order)
         self._start, self._following = _chain(order)
@@ -72,6 +74,7 @@ class Schedule:
             self._overtaken(index)
         self._passed[index] = 1
         self._spun = 0
+        self._reached = max(self._reached, self._order.hlc[index])
         at = self._order.at[index]
         if at > self.now:
             self.now = at
@@ -100,10 +103,10 @@ class Schedule:
         place = self._order.arrivals[key]
         if place.own is None or place.index in self._otherwise.early:
             return None
-        self._open("early", place.index, self.number + place.own)
+        self._open("early", place.index, self.number + place.own, self._order.hlc[place.index])
         if self._otherwise.waits.get(place.index):
             return None
-        self._open("waits", place.index, 1)
+        self._open("waits", place.index, 1, self._order.hlc[place.index])
         place.due = self.number + place.own
         heapq.heappush(self._due, (place.due - 1, place.index, place))
         return place.own
@@ -148,14 +151,18 @@ class Schedule:
         order = order_of_rank(rank, count) if count <= _PERMUTED_MAX else list(range(count))
         if opened and count <= _PERMUTED_MAX:
             for other in neighbours(order):
-                self._open("order", number, rank_of(other))
+                self._open("order", number, rank_of(other), self._reached)
         return Arranged(number, order)
 
-    def astray(self) -> None:
-        """The step that is taken here is not the recorded one: what it belongs to may have come in another order."""
+    def astray(self, hlc: int) -> None:
+        """The step that is taken here is not the recorded one: what it belongs to may have come in another order.
+
+        Args:
+            hlc: of the recorded step.
+        """
         for member in members():
             for rank in member.later_first():
-                self._open("order", member.sequence.number, rank, urgent=True)
+                self._open("order", member.sequence.number, rank, hlc, urgent=True)
 
     def advance(self, seconds: float) -> None:
         """Let virtual time pass."""
@@ -276,7 +283,7 @@ class Schedule:
             return
         place.due = turn + place.gap
         if place.timer is None:
-            self._open("early", place.index, place.due)
+            self._open("early", place.index, place.due, self._order.hlc[place.index])
         self._expect(place)
 
     def _expect(self, place: Place) -> None:
@@ -318,12 +325,12 @@ class Schedule:
         first = self._advance()
         place = self._waiting.get(first) if first < index else None
         if place is not None and place.due is None:
-            self._open("early", place.index, self.number)
+            self._open("early", place.index, self.number, self._order.hlc[place.index])
 
-    def _open(self, what: str, key: int, value: int, *, urgent: bool = False) -> None:
+    def _open(self, what: str, key: int, value: int, hlc: int, *, urgent: bool = False) -> None:
         """The recording leaves this open."""
         if len(self.alternatives) < _ALTERNATIVES_MAX:
-            self.alternatives.append(Alternative(what, key, value, self._advance(), urgent))
+            self.alternatives.append(Alternative(what, key, value, hlc, urgent))
 
 
 def _chain(order: Order) -> tuple[Place | None, dict[int, Place]]:

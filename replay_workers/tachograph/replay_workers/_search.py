@@ -6,31 +6,29 @@ diverges, alternatives are tried, those nearest before the divergence first; an 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
+from tachograph.core.replay import Divergence
 from tachograph.replay_workers._alternatives import Alternative, Otherwise
 from tachograph.replay_workers._unit import Attempt
 
 ATTEMPTS_MAX = 100
-_SECONDS_MIN = 2.0
-_FACTOR = 3
-"""Searching takes at most so many times as long as the first attempt."""
+ATTEMPTS_MIN = 4
+STEPS_MAX = 300_000
+"""Attempts at large units are fewer. The limit is work, not time: a verdict must not depend on the machine's load."""
 
 Try = Callable[[Otherwise], Attempt]
 
 
 def reproduced(attempt: Try) -> Attempt:
     """The attempt that reproduces the recording, else the first one that got as far as any."""
-    began = time.monotonic()
     best = attempt(Otherwise())
-    limit = max(_SECONDS_MIN, _FACTOR * (time.monotonic() - began))
     tried = {best.otherwise.key}
-    for _ in range(ATTEMPTS_MAX):
+    for _ in range(_attempts(best)):
         following = next(
             (changed for one in _open(best) if (changed := best.otherwise.with_(one)).key not in tried), None
         )
-        if following is None or _reach(best) is None or time.monotonic() - began > limit:
+        if following is None or _reach(best) is None:
             break
         tried.add(following.key)
         found = attempt(following)
@@ -39,9 +37,19 @@ def reproduced(attempt: Try) -> Attempt:
     return best
 
 
+def _attempts(first: Attempt) -> int:
+    return max(ATTEMPTS_MIN, min(ATTEMPTS_MAX, STEPS_MAX // max(1, first.result.steps_recorded)))
+
+
 def _open(best: Attempt) -> list[Alternative]:
-    """What may have been otherwise before the divergence, the nearest first."""
-    return sorted(best.alternatives, key=lambda one: (not one.urgent, -one.after))
+    """What may have been otherwise before the divergence: the places where the replay went astray, then the nearest."""
+    limit = max((_clock(found) for found in best.result.divergences if found.hlc == _reach(best)), default=0)
+    before = [one for one in best.alternatives if one.urgent or one.hlc <= limit]
+    return sorted(before, key=lambda one: (one.hlc > limit, not one.urgent, -one.hlc))
+
+
+def _clock(found: Divergence) -> int:
+    return max(found.hlc, found.recorded.hlc if found.recorded is not None else 0)
 
 
 def _reach(attempt: Attempt) -> int | None:
@@ -53,4 +61,4 @@ def _further(one: Attempt, other: Attempt) -> bool:
     reach, known = _reach(one), _reach(other)
     if reach is None:
         return one.ended is not None and one.result.steps_replayed == one.result.steps_recorded
-    return known is not None and reach > known
+    return known is not None and (reach, one.matched) > (known, other.matched)

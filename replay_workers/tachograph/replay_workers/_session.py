@@ -120,7 +120,7 @@ class Session:
             expected = matcher.expected
             if expected is None or expected.key != step.key or expected.name != step.name:
                 if not matcher.diverged:
-                    self.schedule.astray()
+                    self.schedule.astray(expected.hlc if expected is not None else 0)
                 step = replace(step, where=place_of(sys._getframe(1)))  # noqa: SLF001 the frame is what is asked for
             match = matcher.take(step)
             if not isinstance(match, Served):
@@ -227,6 +227,11 @@ class Session:
             related.add(parent)
             agent_id = parent
         return related
+
+    @property
+    def matched(self) -> int:
+        """Steps that were as recorded, each in its place."""
+        return sum(stream.matcher.position for stream in self.streams.values() if stream.matcher is not None)
 
     def _divergences(self) -> list[Divergence]:
         matchers = [stream.matcher for stream in self.streams.values()]

@@ -49,6 +49,8 @@ class Attempt:
     result: UnitResult
     ended: str | None = None
     """How control logic ended: `OK`, or its error; None: it did not end."""
+    matched: int = 0
+    """Steps that were as recorded, each in its place."""
     alternatives: tuple[Alternative, ...] = ()
     """What may have happened in another order."""
     output: str = ""
