@@ -43,7 +43,7 @@ def chance_patches(watch: Watch) -> list[Patch]:
     shared = _Shared()
     hidden = random.Random(_SEED + 1)
     patches: list[Patch] = [(random, "seed", shared.seed), (random, "setstate", shared.setstate)]
-    for name in _FUNCTIONS:
+    for name in (*_FUNCTIONS, "getstate"):
         if hasattr(random, name):
             patches.append((random, name, _drawing(watch, name, shared)))
     patches.append((random, "Random", _random_class(watch)))

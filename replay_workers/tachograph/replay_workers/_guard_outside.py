@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Callable, Iterator
 from typing import TextIO, cast
 
 from tachograph.replay_workers._frames import is_installed
@@ -44,7 +45,25 @@ _REFUSED: dict[str, Source] = {
     "os.utime": "file",
     "sqlite3.connect": "file",
 }
-_READ: dict[str, Source] = {"os.listdir": "file", "os.scandir": "file", "os.walk": "file"}
+_READ: dict[str, Source] = {
+    "os.listdir": "file",
+    "os.scandir": "file",
+    "os.walk": "file",
+    "socket.gethostname": "process",
+}
+_PLAIN: dict[str, Source] = {
+    "access": "file",
+    "cpu_count": "process",
+    "getcwd": "process",
+    "getlogin": "process",
+    "getpid": "process",
+    "getppid": "process",
+    "stat": "file",
+}
+"""Functions of `os` that no audit event tells of. Not `lstat`: resolving the path of one's own code is no input."""
+
+_PROCESS_ID = 1
+"""What every replaying process is told its number is."""
 _CODE = (".py", ".pyc", ".pyd", ".so", ".pth", ".egg-link", ".dist-info")
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -71,10 +90,9 @@ def guard_outside(watch: Watch | None) -> None:
 
 def outside_patches(watch: Watch) -> list[Patch]:
     """What replaces the environment and what logging writes to."""
-    return [
-        (os, "environ", _environ(watch)),
-        (logging.FileHandler, "_open", _nowhere),
-    ]
+    plain = [(os, name, _noticing(watch, name, source)) for name, source in _PLAIN.items() if hasattr(os, name)]
+    environments = [(os, name, _environment(watch, name)) for name in ("environ", "environb") if hasattr(os, name)]
+    return [*plain, *environments, (logging.FileHandler, "_open", _nowhere)]
 
 
 def _audited(event: str, args: tuple[object, ...]) -> None:
@@ -85,7 +103,7 @@ def _audited(event: str, args: tuple[object, ...]) -> None:
         _opened(watch, args)
         return
     source = _REFUSED.get(event)
-    if source is not None:
+    if source is not None and not (event == "sqlite3.connect" and args == (":memory:",)):
         watch.read(event, source, internal=True)
         raise Refused(event, source)
     source = _READ.get(event)
@@ -118,15 +136,36 @@ def _nowhere(handler: logging.FileHandler) -> TextIO:
     return cast("TextIO", open(os.devnull, handler.mode, encoding="utf-8"))  # noqa: SIM115 the handler closes it
 
 
-def _environ(watch: Watch) -> object:
-    class Environ(type(os.environ)):  # type: ignore[misc]  # the class has no public name
-        def __getitem__(self, key: str) -> str:
-            watch.read(f"os.environ[{key!r}]", "process")
-            return str(super().__getitem__(key))
+def _noticing(watch: Watch, name: str, source: Source) -> Callable[..., object]:
+    genuine = getattr(os, name)
 
-    genuine = os.environ
+    def noticed(*args: object, **kwargs: object) -> object:
+        if source == "file" and args and _is_code(args[0]):
+            return genuine(*args, **kwargs)
+        blamed = watch.read(f"os.{name}", source)
+        return _PROCESS_ID if blamed and name == "getpid" else genuine(*args, **kwargs)
+
+    return noticed
+
+
+def _environment(watch: Watch, name: str) -> object:
+    genuine = getattr(os, name)
+
+    class Environ(type(genuine)):  # type: ignore[misc]  # the class has no public name
+        def __getitem__(self, key: object) -> object:
+            watch.read(f"os.{name}[{key!r}]", "process")
+            return super().__getitem__(key)
+
+        def __contains__(self, key: object) -> bool:
+            watch.read(f"os.{name}[{key!r}]", "process")
+            return bool(super().__contains__(key))
+
+        def __iter__(self) -> Iterator[object]:
+            watch.read(f"os.{name}", "process")
+            return iter(list(super().__iter__()))
+
     return Environ(
-        genuine._data,  # type: ignore[attr-defined]  # noqa: SLF001 shares what is there, as os itself makes it
+        genuine._data,  # noqa: SLF001 shares what is there, as os itself makes it
         genuine.encodekey,
         genuine.decodekey,
         genuine.encodevalue,

@@ -54,6 +54,10 @@ def time_patches(watch: Watch, clock: VirtualClock) -> list[Patch]:
             patches.append((time, name, _noticing(watch, f"time.{name}", read)))
     for name in ("localtime", "gmtime", "ctime"):
         patches.append((time, name, _defaulting(watch, name, getattr(time, name), clock)))
+    patches += _formatting(watch, clock)
+    for name, unit in (("clock_gettime", 1), ("clock_gettime_ns", 1_000_000_000)):
+        if hasattr(time, name):
+            patches.append((time, name, _of_a_clock(watch, name, clock, unit)))
     patches.append((time, "sleep", clock.sleep))
     patches.append((real, "datetime", _datetime_class(watch, clock)))
     patches.append((real, "date", _date_class(watch, clock)))
@@ -98,6 +102,32 @@ def _defaulting(
         return convert(seconds)
 
     return converted
+
+
+def _formatting(watch: Watch, clock: VirtualClock) -> list[Patch]:
+    """Functions that write the time as text, and read the clock when they are given none."""
+    asctime, local, strftime = time.asctime, time.localtime, time.strftime
+
+    def written(moment: Any = None) -> str:  # a struct_time, or a tuple of as many numbers  # noqa: ANN401
+        return asctime(_moment("asctime") if moment is None else moment)
+
+    def formatted(text: str, moment: Any = None) -> str:  # noqa: ANN401
+        return strftime(text, _moment("strftime") if moment is None else moment)
+
+    def _moment(name: str) -> time.struct_time:
+        watch.read(f"time.{name}", "clock", depth=2)
+        return local(clock.wall())
+
+    return [(time, "asctime", written), (time, "strftime", formatted)]
+
+
+def _of_a_clock(watch: Watch, name: str, clock: VirtualClock, unit: int) -> Callable[[int], float]:
+    def read(clock_id: int) -> float:
+        watch.read(f"time.{name}", "clock")
+        seconds = clock.wall() if clock_id == time.CLOCK_REALTIME else clock.monotonic()
+        return seconds if unit == 1 else int(seconds * unit)
+
+    return read
 
 
 class _StandIn(type):

@@ -81,8 +81,9 @@ class Watch:
         file, line = culprit.f_code.co_filename, culprit.f_lineno
         if importing and is_installed(file) and not internal:
             return False
-        if (what, file, line) not in self._seen:
-            self._seen.add((what, file, line))
+        once = (what.partition("[")[0], file, line)
+        if once not in self._seen:
+            self._seen.add(once)
             self._report(Noticed(what, source, file, line, importing))
         return True
 

@@ -10,8 +10,8 @@ _SOURCES = {
     "random": "draws randomness",
     "id": "makes an id",
     "network": "uses the network",
-    "file": "reads a file",
-    "process": "starts a process",
+    "file": "touches a file",
+    "process": "asks the operating system",
 }
 
 
