@@ -70,7 +70,9 @@ class ReplayTape:
             Halt: the replay ends here.
         """
         session, stream = self._session, self._stream
-        arguments = _NULL if request.arguments is None else session.payload(encode_body(request.arguments))
+        arguments = _NULL
+        if request.arguments is not None:
+            arguments = session.payload(encode_body(request.arguments, ordered=False))
         self._check()
         version = session.clean(request.version) if request.version is not None else None
         step = stream.maker.call(request.kind, session.clean(request.name), arguments, version)
@@ -79,7 +81,7 @@ class ReplayTape:
     def send(self, to_agent_id: str, body: object) -> Envelope | None:
         """A message goes out; there is nobody to deliver it to."""
         check_id("agent id", to_agent_id)
-        message = self._session.payload(encode_body(body))
+        message = self._session.payload(encode_body(body, ordered=False))
         self._check()
         self._session.take(self._stream, self._stream.maker.send(to_agent_id, message))
         return None
@@ -105,7 +107,7 @@ class ReplayTape:
         if fact.kind == "imported":
             return
         session, maker = self._session, self._stream.maker
-        value = session.payload(encode_body(fact.value))
+        value = session.payload(encode_body(fact.value, ordered=False))
         self._check()
         name = session.clean(fact.name)
         if fact.kind == "state":
@@ -176,7 +178,7 @@ class ReplayTape:
         if outcome.status is not CallOutcome.OK:
             return None
         try:
-            data = encode_body(outcome.value)
+            data = encode_body(outcome.value, ordered=False)
         except Exception:  # noqa: BLE001 the recording has no result either, whatever a stranger's codec raises
             return None
         return self._session.payload(data)
