@@ -64,7 +64,13 @@ class Forks:
 
     def value(self, event: CallFinished | MessageReceived | MessageSent | RunStarted) -> object:
         """What came back, was received or sent; of a run: its list of changes."""
-        body = event.result if isinstance(event, CallFinished) else event.fork if isinstance(event, RunStarted) else event.body
+        body = (
+            event.result
+            if isinstance(event, CallFinished)
+            else event.fork
+            if isinstance(event, RunStarted)
+            else event.body
+        )
         assert body is not None
         return decode_body(self.home.body(body, event_id(event)))
 
@@ -135,10 +141,10 @@ def record_office(home: object) -> str:
 
     async def both() -> str:
         with Recorder(str(home), transport=InProcessTransport()) as recorder:
-            async with recorder.run("office", entrypoint="fork_fleet:office") as run:
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(recorder.join(run.context(), "cashier", fork_fleet.cashier))
-                    group.create_task(fork_fleet.office(run))
+            opened = recorder.run("office", entrypoint="fork_fleet:office")
+            async with opened as run, asyncio.TaskGroup() as group:
+                group.create_task(recorder.join(run.context(), "cashier", fork_fleet.cashier))
+                group.create_task(fork_fleet.office(run))
             return run.id
 
     return asyncio.run(both())

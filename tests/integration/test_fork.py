@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+
+import pytest
 
 import fork_fleet
-import pytest
 from fork_fleet import EXECUTED
 from forks import Forks, event_id, forks, log_bytes, record, result, swap
 from recordings import kinds, named
@@ -162,7 +162,9 @@ def test_an_override_that_nothing_asks_for_is_named(desk: Forks, parent: str) ->
     no = result(desk.place(parent, "clerk", "decide"), {"answer": "no"})
     unused = result(desk.place(parent, "clerk", "pay"), "paid")
     done = desk.fork(parent, ForkOptions(overrides=(no, unused)))
-    assert f"The override of {unused.event_id} was not used: the fork did not come to such a call." in done.verdict.missing
+    assert (
+        f"The override of {unused.event_id} was not used: the fork did not come to such a call." in done.verdict.missing
+    )
     assert done.verdict.status is VerdictStatus.LIMITED
 
 
@@ -217,7 +219,9 @@ def test_synchronous_control_logic_is_forked(desk: Forks) -> None:
 def test_sub_agents_are_forked_with_their_parent(desk: Forks) -> None:
     """A fork from within a sub-agent restarts nothing: earlier lives are served, later ones go on from there."""
     run_id = record(desk.path, fork_fleet.sub_agents, 3)
-    calls = [event for event in desk.events(run_id) if isinstance(event, CallStarted) and event.meta.agent_id == "helper"]
+    calls = [
+        event for event in desk.events(run_id) if isinstance(event, CallStarted) and event.meta.agent_id == "helper"
+    ]
     assert [call.meta.incarnation for call in calls] == [1, 2, 3]
     changed = result(event_id(calls[1]), {"ticket": "another"})
     done = desk.fork(run_id, ForkOptions(from_event=event_id(calls[1]), overrides=(changed,)))
@@ -234,8 +238,14 @@ def test_sub_agents_are_forked_with_their_parent(desk: Forks) -> None:
         (ForkOptions(from_event="RUN/clerk#1.99"), "no such event"),
         (ForkOptions(overrides=(Override("message", "RUN/clerk#1.2", 1),)), "use `--result`"),
         (ForkOptions(overrides=(Override("result", "RUN/clerk#1.1", 1),)), "it is a AgentStarted"),
-        (ForkOptions(overrides=(Override("result", "RUN/clerk#1.2", 1), Override("result", "RUN/clerk#1.3", 2))), "twice"),
-        (ForkOptions(from_event="RUN/clerk#1.4", overrides=(Override("result", "RUN/clerk#1.2", 1),)), "before the fork"),
+        (
+            ForkOptions(overrides=(Override("result", "RUN/clerk#1.2", 1), Override("result", "RUN/clerk#1.3", 2))),
+            "twice",
+        ),
+        (
+            ForkOptions(from_event="RUN/clerk#1.4", overrides=(Override("result", "RUN/clerk#1.2", 1),)),
+            "before the fork",
+        ),
         (ForkOptions(entrypoints={"somewhere:else": "fork_fleet:refund"}), "fork_fleet:refund"),
     ],
 )
@@ -246,7 +256,9 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
     before = log_bytes(desk.path)
     here = ForkOptions(
         from_event=options.from_event.replace("RUN", parent) if options.from_event else None,
-        overrides=tuple(Override(one.what, one.event_id.replace("RUN", parent), one.value) for one in options.overrides),
+        overrides=tuple(
+            Override(one.what, one.event_id.replace("RUN", parent), one.value) for one in options.overrides
+        ),
         entrypoints=options.entrypoints,
     )
     with pytest.raises(InvalidSetting, match=named_in_it):

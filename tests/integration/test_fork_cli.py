@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import fork_fleet
 import pytest
+
+import fork_fleet
 from cli import tacho
 from forks import Forks, forks, record
 from tachograph.control._exit import ExitCode

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import fork_fleet
 import pytest
+
+import fork_fleet
 from fork_fleet import EXECUTED
 from forks import Forks, forks, log_bytes, record, result, swap
 from recordings import named

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import fork_fleet
 import pytest
+
+import fork_fleet
 from forks import Forks, forks, record, record_office, result, swap
 from recordings import kinds, named
 from tachograph.core.ports import ForkOptions, Override
@@ -73,7 +74,10 @@ def test_a_message_more_is_received(desk: Forks, talk: str) -> None:
     """An agent that asks once more gets what was sent once more."""
     done = desk.fork(talk, ForkOptions(entrypoints=swap("talk", "talkative")))
     assert done.ended == "OK"
-    assert [desk.value(one) for one in _received(desk, done.run_id, "payer")] == [{"to": "alice"}, {"to": "nobody else"}]
+    assert [desk.value(one) for one in _received(desk, done.run_id, "payer")] == [
+        {"to": "alice"},
+        {"to": "nobody else"},
+    ]
     desk.check(done.run_id)
 
 
@@ -108,7 +112,9 @@ def test_approvals_of_a_unit_that_is_told_otherwise_do_not_count(desk: Forks, of
     no = result(desk.place(office, "boss", "decide"), {"answer": "no"})
     done = desk.fork(office, ForkOptions(overrides=(no,), miss="stub"))
     assert [name for name, _ in desk.calls(done.run_id, "cashier")] == ["ask_person"]
-    assert any("approval ask_person (step 2 of 'cashier') was answered with a stub" in one for one in done.verdict.taints)
+    assert any(
+        "approval ask_person (step 2 of 'cashier') was answered with a stub" in one for one in done.verdict.taints
+    )
 
 
 def test_a_unit_that_breaks_is_how_the_fork_ended(desk: Forks, office: str) -> None:
@@ -129,9 +135,7 @@ def test_a_joined_process_starts_behind_what_opened_it(desk: Forks, office: str)
 
 def _received(desk: Forks, run_id: str, agent_id: str) -> list[MessageReceived]:
     return [
-        event
-        for event in desk.events(run_id)
-        if isinstance(event, MessageReceived) and event.meta.agent_id == agent_id
+        event for event in desk.events(run_id) if isinstance(event, MessageReceived) and event.meta.agent_id == agent_id
     ]
 
 

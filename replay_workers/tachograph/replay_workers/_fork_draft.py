@@ -51,10 +51,9 @@ class Draft:
     """`seq` of the recorded event that all other fields are those of."""
     origin: int | None = None
     """`seq` of the recorded event that this one stands for."""
-    opener: StreamKey | None = None
-    """Of an AgentStarted: the stream that opened it."""
     cause: tuple[StreamKey, int] | None = None
-    """Of a MessageReceived: stream and `seq` of the fork's own MessageSent."""
+    """Of a MessageReceived: stream and `seq` of the fork's own MessageSent. Of an AgentStarted: the stream that opened it;
+    0 stands for its latest event."""
 
 
 class DraftLog:
@@ -96,14 +95,13 @@ def draft_json(draft: Draft) -> Json:
         None if error is None else [error.type, list(error.bases), error.message, _payload_json(error.arguments)],
         draft.source,
         draft.origin,
-        list(draft.opener) if draft.opener is not None else None,
         [*draft.cause[0], draft.cause[1]] if draft.cause is not None else None,
     ]
 
 
 def draft_of(data: Json) -> Draft:
     """The inverse of `draft_json`."""
-    stream, kind, at, told, fields, bodies, error, source, origin, opener, cause = cast("list[Json]", data)
+    stream, kind, at, told, fields, bodies, error, source, origin, cause = cast("list[Json]", data)
     return Draft(
         _key(stream),
         cast("str", kind),
@@ -114,7 +112,6 @@ def draft_of(data: Json) -> Draft:
         _failure(error),
         cast("int | None", source),
         cast("int | None", origin),
-        _key(opener) if opener is not None else None,
         _place(cause) if cause is not None else None,
     )
 

@@ -57,7 +57,9 @@ class Fleet:
                 return units
             for index, following in again:
                 units[index] = self._forked(following, parents[index])
-        text = f"agents sent each other other messages for more than {ROUNDS_MAX} rounds; the last ones were not delivered"
+        text = (
+            f"agents sent each other other messages for more than {ROUNDS_MAX} rounds; the last ones were not delivered"
+        )
         return [replace(one, inexact=(*one.inexact, text)) for one in units]
 
     def _parent(self, planned: Planned) -> Attempt | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import Context
-from typing import TYPE_CHECKING, TypeVarTuple, Unpack, cast
+from typing import TYPE_CHECKING, TypeVarTuple, cast
 
 from tachograph.core.boundary import LoopTurns, TurnCounter, control_tape
 from tachograph.replay_workers._alternatives import Otherwise
@@ -68,8 +68,8 @@ class ForkLoop(VirtualLoop):
     def call_at(
         self,
         when: float,
-        callback: Callable[[Unpack[Ts]], object],
-        *args: Unpack[Ts],
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
         context: Context | None = None,
     ) -> Timer:
         tape = control_tape()

@@ -84,7 +84,7 @@ def _find_causes(entry: Entry, recorded: dict[Place, Event], origins: dict[Strea
         return True
     draft = entry.draft
     if draft.cause is not None:
-        entry.needs.append(draft.cause)
+        entry.needs += [draft.cause] if draft.cause[1] else []
         return True
     event = recorded.get((draft.stream, draft.source)) if draft.source is not None else None
     if not isinstance(event, MessageReceived) or draft.origin is None:

@@ -48,7 +48,8 @@ class ForkPassage(ReplayPassage):
         call_id: int,
         effects: ForkEffects | None = None,
     ) -> None:
-        super().__init__(fork, stream, request, Served(answer.step, answer.fixture, tentative=not answer.strict))
+        as_parent = answer.strict and answer.origin == "recorded"
+        super().__init__(fork, stream, request, Served(answer.step, answer.fixture, tentative=not as_parent))
         self._fork = fork
         self._answer = answer
         self._call_id = call_id

@@ -47,9 +47,7 @@ def plan_of(evidence: Evidence, options: ForkOptions) -> list[Planned]:
     decisions = tuple(_decisions(evidence.events))
     letters = letters_of(evidence.events)
     clocks = {
-        (*_key(event), event.call_id): event.meta.hlc
-        for event in evidence.events
-        if isinstance(event, MessageReceived)
+        (*_key(event), event.call_id): event.meta.hlc for event in evidence.events if isinstance(event, MessageReceived)
     }
     planned: list[Planned] = []
     for unit in evidence.units:

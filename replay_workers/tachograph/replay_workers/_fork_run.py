@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from tachograph.core.canonical import decode_body, encode_body
 from tachograph.core.causality import EventId
@@ -93,8 +94,7 @@ class _Writing:
         meta = start.meta
         event_id = str(EventId(meta.run_id, meta.agent_id, meta.incarnation, meta.seq))
         data = self._home.body(start.inputs, event_id)
-        versions = decode_body(data)
-        assert isinstance(versions, dict)
+        versions = cast("dict[str, object]", decode_body(data))
         if one.planned.driven.code:
             versions["code_path"] = one.planned.driven.code[0]
         digest = code_digest(one.attempt.source) if one.attempt.source is not None else None
@@ -122,9 +122,9 @@ class _Writing:
         """Causes within the unit: who opened a stream, and the streams that ended before the unit's own."""
         own = _place(entry.unit.start)[0]
         streams = self._openers.setdefault(own, [])
-        if draft.opener is not None:
+        if draft.type == "AgentStarted" and draft.cause is not None:
             streams.append(draft.stream)
-            found = [writer.head(draft.opener)]
+            found = [writer.head(draft.cause[0])]
         elif draft.type in ("RunFinished", "AgentFinished") and draft.stream == own:
             found = [writer.head(stream) for stream in streams]
         else:

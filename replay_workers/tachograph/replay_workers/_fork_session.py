@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import inspect
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -125,13 +125,12 @@ class ForkSession(Session):
         error: Failure | None = None,
         source: int | None = None,
         origin: int | None = None,
-        opener: StreamKey | None = None,
         cause: tuple[StreamKey, int] | None = None,
     ) -> int:
         """Put an event of the fork down; returns its `seq`."""
         told = self._told.get(stream.key)
         at = self.schedule.now
-        return self.log.append(Draft(stream.key, kind, at, told, fields, bodies or {}, error, source, origin, opener, cause))
+        return self.log.append(Draft(stream.key, kind, at, told, fields, bodies or {}, error, source, origin, cause))
 
     def told(self, stream: Stream, logical_time_us: int) -> None:
         """An agent was told this time."""
@@ -166,7 +165,7 @@ class ForkSession(Session):
             return Found()
         expected = matcher.expected
         if matcher.diverged or expected is None or expected.key != step.key or expected.name != step.name:
-            step = replace(step, where=place_of(sys._getframe(2)))  # noqa: SLF001 the frame is what is asked for
+            step = replace(step, where=place_of(inspect.currentframe()))
         match = matcher.take(step)
         if isinstance(match, Served) and not match.tentative and match.step is not None:
             parts.use(match.step)

@@ -8,6 +8,7 @@ from tachograph.core.boundary import Envelope, Fact, Outcome, Request, RunContex
 from tachograph.core.canonical import encode_body
 from tachograph.core.causality import check_id
 from tachograph.core.errors import AgentMisuse, EffectRefused
+from tachograph.core.replay import Step
 from tachograph.replay_workers._fork_change import Sent
 from tachograph.replay_workers._fork_details import details_fields
 from tachograph.replay_workers._fork_draft import Payload
@@ -88,7 +89,9 @@ class ForkTape(ReplayTape):
         seq = fork.draft(stream, "MessageSent", fields, {"body": message}, origin=_seq(found))
         number = fork.mail.number(agent_id, to_agent_id)
         fork.mail.post(
-            Sent(agent_id, to_agent_id, number, message_id, message.data, message.redacted, stream.key, seq, _seq(found))
+            Sent(
+                agent_id, to_agent_id, number, message_id, message.data, message.redacted, stream.key, seq, _seq(found)
+            )
         )
         return None
 
@@ -99,18 +102,7 @@ class ForkTape(ReplayTape):
         fork, stream = self._fork, self._stream
         value = fork.redacted(encode_body(fact.value, ordered=False))
         self._check()
-        name = fork.clean(fact.name)
-        fields: dict[str, object]
-        if fact.kind == "state":
-            kind, body, fields = "StateChanged", "value", {"key": name}
-            step = stream.maker.state(name, value.data)
-        elif fact.kind == "checkpoint":
-            kind, body, fields = "Checkpointed", "state", {"name": name}
-            step = stream.maker.checkpoint(name, value.data)
-        else:
-            media_type = fork.clean(fact.media_type)
-            kind, body, fields = "ArtifactWritten", "body", {"name": name, "media_type": media_type}
-            step = stream.maker.artifact(name, media_type, value.data)
+        kind, body, fields, step = self._stated(fact, value.data)
         found = fork.find(stream, step)
         fork.draft(stream, kind, fields, {body: value}, origin=_seq(found))
 
@@ -133,7 +125,7 @@ class ForkTape(ReplayTape):
         }
         origin = 1 if stream.recorded is not None else None
         bodies: dict[str, Payload | None] = {"arguments": None, "inputs": None}
-        fork.draft(stream, "AgentStarted", fields, bodies, origin=origin, opener=self._stream.key)
+        fork.draft(stream, "AgentStarted", fields, bodies, origin=origin, cause=(self._stream.key, 0))
         tape = ForkTape(fork, stream, cast("ForkTape", self._top), self._effects)
         self._top._children[tape] = None  # noqa: SLF001 the tapes of a unit are one thing
         return tape
@@ -153,6 +145,18 @@ class ForkTape(ReplayTape):
         """A timer of control logic fires."""
         if not self._stream.ended and not self._fork.schedule.halted:
             self._fork.draft(self._stream, "TimerFired", self._fork.timer(self._stream, number, delay_us, gap))
+
+    def _stated(self, fact: Fact, value: bytes) -> tuple[str, str, dict[str, object], Step]:
+        """Event type, name of the body, other fields, and the step of a fact."""
+        fork, maker = self._fork, self._stream.maker
+        name = fork.clean(fact.name)
+        if fact.kind == "state":
+            return "StateChanged", "value", {"key": name}, maker.state(name, value)
+        if fact.kind == "checkpoint":
+            return "Checkpointed", "state", {"name": name}, maker.checkpoint(name, value)
+        media_type = fork.clean(fact.media_type)
+        fields: dict[str, object] = {"name": name, "media_type": media_type}
+        return "ArtifactWritten", "body", fields, maker.artifact(name, media_type, value)
 
     def _end(self, outcome: Outcome) -> None:
         stream, fork = self._stream, self._fork
@@ -188,4 +192,3 @@ def _end_outcome(outcome: Outcome) -> EndOutcome:
     if outcome.status is CallOutcome.OK:
         return EndOutcome.OK
     return EndOutcome.CANCELLED if outcome.status is CallOutcome.CANCELLED else EndOutcome.ERROR
-

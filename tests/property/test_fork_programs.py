@@ -1,0 +1,70 @@
+"""Random fleets, forked: without changes the fork does what its parent did; with one it is a whole run all the same."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from fleet_programs import Generator, fleet
+from forks import Forks, event_id, forks, result
+from tachograph.core.ports import ForkOptions
+from tachograph.core.replay import VerdictStatus
+from tachograph.producers import Recorder
+from tachograph.schemas import CallStarted, EffectTransitioned
+from tachograph.stores import verify_home
+
+PROGRAMS = 400 if os.environ.get("TACHO_NIGHTLY") else 12
+PER_TEST = 4
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    """A home to fork in."""
+    with forks(tmp_path_factory.mktemp("forks") / "home") as found:
+        yield found
+
+
+@pytest.mark.parametrize("start", range(0, PROGRAMS, PER_TEST))
+def test_a_random_fleet_is_forked(desk: Forks, start: int) -> None:
+    """Each program by its seed: verified without a finding, nothing executed, up to the change as its parent."""
+    for seed in range(start, start + PER_TEST):
+        run_id = asyncio.run(_recorded(desk, seed))
+        if desk.replay(run_id).verdict.status is not VerdictStatus.REPRODUCED:
+            continue  # tests/property/test_fleet_programs.py is about that
+        same = desk.fork(run_id)
+        assert same.verdict.status is VerdictStatus.REPRODUCED, f"seed {seed}: {same.verdict}"
+        _check(desk, same.run_id, seed)
+        _check_what_if(desk, run_id, seed)
+
+
+def _check_what_if(desk: Forks, run_id: str, seed: int) -> None:
+    calls = [event for event in desk.events(run_id) if isinstance(event, CallStarted) and event.kind == "tool"]
+    if not calls:
+        return
+    changed = random.Random(seed).choice(calls)
+    done = desk.fork(run_id, ForkOptions(overrides=(result(event_id(changed), ["another", seed]),), miss="stub"))
+    _check(desk, done.run_id, seed)
+    first = done.verdict.first_divergence
+    assert first is None or first.hlc >= changed.meta.hlc, f"seed {seed}: {first}"
+    assert done.verdict.live == {}
+
+
+def _check(desk: Forks, run_id: str, seed: int) -> None:
+    assert verify_home(desk.home, [run_id], lambda *_: None).findings == (), f"seed {seed}"
+    events = desk.events(run_id)
+    open_streams = {event.meta.agent_id for event in events} - {
+        event.meta.agent_id for event in events if type(event).__name__ in ("AgentFinished", "RunFinished")
+    }
+    assert open_streams == set(), f"seed {seed}"
+    assert {event.to_state.value for event in events if isinstance(event, EffectTransitioned)} <= {"FAILED"}
+
+
+async def _recorded(desk: Forks, seed: int) -> str:
+    with Recorder(desk.path) as recorder:
+        await recorder.record(fleet, Generator(seed).program())
+        assert recorder.latest_run_id is not None
+        return recorder.latest_run_id
