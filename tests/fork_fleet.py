@@ -286,3 +286,18 @@ def swallows(run: Run, to: str) -> str:
         except Exception:
             return "swallowed"
         return "went on"
+
+
+def spins(run: Run) -> None:
+    """Never comes to an end."""
+    with run.agent("clerk") as agent:
+        agent.call(look_up, "T-1")
+        while True:
+            pass
+
+
+def many(run: Run, count: int) -> None:
+    """A long run."""
+    with run.agent("clerk") as agent:
+        for number in range(count):
+            agent.call(look_up, f"T-{number}")

@@ -184,6 +184,27 @@ def test_control_logic_that_ends_its_process_leaves_a_whole_run(desk: Forks) -> 
     assert kinds(desk.events(done.run_id), "run") == ["RunStarted", "RunFinished"]
 
 
+def test_control_logic_that_never_ends_is_stopped(desk: Forks) -> None:
+    """By the clock, or by the number of its steps."""
+    run_id = record(desk.path, fork_fleet.stays)
+    spinning = desk.fork(run_id, ForkOptions(entrypoints=swap("stays", "spins"), seconds_max=1.5))
+    assert spinning.ended == "ProcessLost: it took longer than 1.5 seconds"
+    assert kinds(desk.events(spinning.run_id), "run") == ["RunStarted", "RunFinished"]
+    stopped = desk.fork(run_id, ForkOptions(from_event=desk.place(run_id, "clerk", "look_up"), steps_max=1))
+    assert stopped.ended == "'clerk' took 1 steps, the most that was allowed"
+
+
+def test_no_secret_of_an_override_is_written(desk: Forks, parent: str) -> None:
+    """Control logic gets it; the log has a token in its place, in the answer and in the list of changes."""
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
+    changed = result(desk.place(parent, "clerk", "decide"), {"answer": "no", "api_key": secret})
+    done = desk.fork(parent, ForkOptions(overrides=(changed,)))
+    assert done.ended == "OK"
+    written = b"".join(file.read_bytes() for file in desk.path.rglob("*") if file.is_file())
+    assert secret.encode() not in written
+    assert desk.replay(done.run_id).verdict.status is VerdictStatus.REPRODUCED
+
+
 def test_clock_chance_timers_and_streams_are_forked_too(desk: Forks) -> None:
     """Recorded reads are served; reads that are new are the fork's own, and named. The fork replays as it was."""
     run_id = record(desk.path, fork_fleet.reader)
