@@ -16,6 +16,7 @@ from tachograph.core.boundary import (
 )
 from tachograph.core.replay import Fixture, Step, StreamSteps
 from tachograph.replay_workers._signal import Signal
+from tachograph.schemas import quick
 from tachograph.schemas import GAP_MAX
 
 END = -1
@@ -93,6 +94,7 @@ Times = Mapping[StreamKey, Sequence[int]]
 """Microseconds of every event of a stream, by `seq - 1`."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class _Entry:
     """A place in the making."""

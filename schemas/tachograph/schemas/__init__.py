@@ -63,6 +63,7 @@ from tachograph.schemas._events import (
     StateChanged,
     TimerFired,
 )
+from tachograph.schemas._head import HeadEncoder, encode_rest
 from tachograph.schemas._limits import DEFAULT_LIMITS, Limits
 from tachograph.schemas._parts import (
     Body,
@@ -77,6 +78,7 @@ from tachograph.schemas._parts import (
     Fidelity,
     Usage,
 )
+from tachograph.schemas._quick import quick
 
 __all__ = [
     "CONTENT_OFFSET",
@@ -111,6 +113,7 @@ __all__ = [
     "EvidenceBroken",
     "EvidenceFrozen",
     "Fidelity",
+    "HeadEncoder",
     "InternalError",
     "LimitExceeded",
     "Limits",
@@ -140,9 +143,11 @@ __all__ = [
     "decode_foreign",
     "decode_meta",
     "encode_record",
+    "encode_rest",
     "fields_of",
     "is_optional",
     "prefix_of",
+    "quick",
     "read_container",
     "schema_tag",
     "was_upcast",

@@ -12,9 +12,11 @@ from tachograph.schemas import (
     RequestDetails,
     ResponseDetails,
     Usage,
+    quick,
 )
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Request:
     """What control logic asks of the outside."""
@@ -35,6 +37,7 @@ class Request:
     """Exceptions that a replay may have to raise again."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a call came back."""
@@ -47,6 +50,7 @@ class Outcome:
     details: ResponseDetails | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """How a result reached control logic on an event loop; a replay delivers it the same way."""
@@ -76,6 +80,7 @@ IMMEDIATE = Delivery()
 """The result was there without giving way: every synchronous call."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Envelope:
     """A message on its way between agents, ready for any transport that carries JSON."""

@@ -11,8 +11,10 @@ from tachograph.core.replay._recorded import Fixture, StreamSteps
 from tachograph.core.replay._results import version_kind
 from tachograph.core.replay._sentence import sentence
 from tachograph.core.replay._values import Divergence, Step
+from tachograph.schemas import quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Served:
     """The recording has an answer."""

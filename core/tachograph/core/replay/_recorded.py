@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tachograph.core.replay._values import Step
-from tachograph.schemas import CallOutcome, ResponseDetails, Usage
+from tachograph.schemas import CallOutcome, ResponseDetails, Usage, quick
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class RecordedError:
     """The exception's `args`, as a body's bytes, when they could be recorded."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One piece of a streamed result, and how it was delivered."""
@@ -33,6 +34,7 @@ class Piece:
     redacted: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Fixture:
     """What came back from a recorded call."""

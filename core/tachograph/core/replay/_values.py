@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-from tachograph.schemas import CallKind, CallOutcome, EndOutcome
+from tachograph.schemas import CallKind, CallOutcome, EndOutcome, quick
 
 StepKind = CallKind | Literal["send", "state", "checkpoint", "artifact", "agent", "end"]
 """A call's kind, or what else control logic does: send a message, set state, …, open an agent, end."""
@@ -29,6 +29,7 @@ class DivergenceKind(StrEnum):
     UNRECORDED_INPUT = "UNRECORDED_INPUT"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Step:
     """One thing that control logic did, recorded or replayed."""
