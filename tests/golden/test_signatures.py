@@ -95,6 +95,21 @@ FIRES = [
 
 NEARLY = [
     (
+        "SIDE_EFFECT_DUPLICATE",
+        "a number that is the key is what the effect is about",
+        "a effect do(1000) 1000 RECEIPTED; a effect do(2000) 2000 RECEIPTED",
+    ),
+    (
+        "SIDE_EFFECT_UNKNOWN_RETRY_DUPLICATE",
+        "a number that is the key is what the effect is about, after UNKNOWN too",
+        "a effect do(7) order:7 UNKNOWN; a effect do(8) order:8 RECEIPTED",
+    ),
+    (
+        "SIDE_EFFECT_UNKNOWN_RETRY_DUPLICATE",
+        "another ticket under its own number is another effect",
+        "a effect refund('T-1', 42) T-1 UNKNOWN; a effect refund('T-2', 42) T-2 RECEIPTED",
+    ),
+    (
         "SIDE_EFFECT_UNKNOWN_RETRY_DUPLICATE",
         "the first is known to have failed",
         "a effect mail('ann') k1 FAILED; a effect mail('ann') k2 RECEIPTED",
@@ -215,3 +230,9 @@ def test_the_gravest_comes_first() -> None:
 def test_a_quiet_run_shows_nothing() -> None:
     """No signature without a reason."""
     assert names(START + "a model chat(1) = 2; a tool look(1) = 2; a effect mail('ann') k1 RECEIPTED" + END) == []
+
+
+def test_many_effects_of_one_tool_cost_no_more_each() -> None:
+    """Each effect is held against its equals only: a thousand different ones compare a thousand times, not a million."""
+    text = "; ".join(f"a effect mail('c{number}') k{number} UNKNOWN" for number in range(1000))
+    assert names(START + text + END).count("SIDE_EFFECT_UNKNOWN") == 1000

@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tachograph.core.replay import FieldChange, field_changes
 from tachograph.core.state._hits import FailureClass, SignatureHit
 from tachograph.core.state._model import EffectRecord, RunState
 from tachograph.schemas import EffectState
@@ -14,8 +13,26 @@ from tachograph.schemas import EffectState
 _HAPPENED = frozenset({EffectState.CONFIRMED, EffectState.RECONCILED})
 _MAY_HAVE_HAPPENED = _HAPPENED | {EffectState.UNKNOWN, EffectState.EXECUTING}
 
-_ATTEMPT = re.compile(r"\d{1,4}|[0-9a-fA-F]{12,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-"""What tells attempts apart inside an idempotency key: a small counter, a hexadecimal token, a UUID."""
+_TOKEN = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{12,}")
+"""What tells attempts apart inside an idempotency key: a UUID, a hexadecimal token."""
+
+_COUNTER = re.compile(r"(?P<word>try|attempt)?[^0-9a-zA-Z]{0,2}(?<![0-9])(?P<number>[0-9]{1,2})$", re.IGNORECASE)
+"""Or a small counter at its end, behind something else."""
+
+_APART = b"\0"
+"""In place of what tells attempts apart; in no canonical body."""
+
+_LEAF = rb"(?<=[:,\[])%b(?=[,\]}])"
+"""A whole number or text in a canonical body."""
+
+_ALONE = b'"args":[' + _APART + b"]"
+"""The counter would be all that the effect is given."""
+
+_PLACES_MAX = 8
+"""Arguments that equal the counter: more are not looked at."""
+
+_REMEMBERED_MAX = 64
+"""Earlier effects of the same essence that a later one is held against."""
 
 
 def repeats(state: RunState) -> Iterator[SignatureHit]:
@@ -30,14 +47,25 @@ def repeats(state: RunState) -> Iterator[SignatureHit]:
 
 
 def _of_one_tool(effects: list[EffectRecord]) -> Iterator[SignatureHit]:
-    for index, later in enumerate(effects):
-        earlier = [effect for effect in effects[:index] if _is_same(effect, later)]
-        unsure = [effect for effect in earlier if _was_unknown_at(effect, later.hlc)]
-        sure = [effect for effect in earlier if effect.state in _HAPPENED]
+    before: defaultdict[bytes, list[EffectRecord]] = defaultdict(list)
+    for later in effects:
+        same, retries = _essence(later), _retry_essences(later)
+        unsure = [effect for key in (same, *retries) for effect in before[key] if _was_unknown_at(effect, later.hlc)]
+        sure = [effect for effect in before[same] if effect.state in _HAPPENED]
         if unsure:
-            yield _retried(unsure[-1], later)
+            yield _retried(max(unsure, key=lambda effect: effect.hlc), later)
         elif sure and later.state in _HAPPENED:
             yield _doubled(sure[-1], later)
+        for key in (same, *retries):
+            _remember(before[key], later)
+
+
+def _remember(known: list[EffectRecord], effect: EffectRecord) -> None:
+    """Keep what a later effect is held against: everything unsure, and the latest of what happened."""
+    if effect.unknown_hlc == 0:
+        known[:] = [earlier for earlier in known if earlier.unknown_hlc]
+    known.append(effect)
+    del known[:-_REMEMBERED_MAX]
 
 
 def _was_unknown_at(effect: EffectRecord, hlc: int) -> bool:
@@ -46,26 +74,38 @@ def _was_unknown_at(effect: EffectRecord, hlc: int) -> bool:
     return 0 < effect.unknown_hlc < hlc < known_again
 
 
-def _is_same(one: EffectRecord, other: EffectRecord) -> bool:
-    """Whether both do the same: equal arguments, apart from what only tells attempts apart in their keys."""
-    if one.arguments is None or other.arguments is None:
-        return False
-    if one.arguments.digest == other.arguments.digest:
-        return True
-    if one.idempotency_key is None or other.idempotency_key is None:
-        return False
-    if one.arguments.inline is None or other.arguments.inline is None:
-        return False
-    changes = field_changes(one.arguments.inline, other.arguments.inline)
-    return all(_is_attempt(change, one.idempotency_key, other.idempotency_key) for change in changes)
+def _essence(effect: EffectRecord) -> bytes:
+    """What an effect does: its arguments, apart from tokens that only tell attempts apart in its key."""
+    arguments = effect.arguments
+    if arguments is None:
+        return b""
+    tokens = _TOKEN.findall(effect.idempotency_key or "")
+    if arguments.inline is None or not tokens:
+        return arguments.digest
+    plain = arguments.inline
+    for token in tokens:
+        plain = plain.replace(f'"{token}"'.encode(), _APART)
+    return plain if plain != arguments.inline else arguments.digest
 
 
-def _is_attempt(change: FieldChange, key: str, other_key: str) -> bool:
-    before, after = change.recorded.strip('"'), change.replayed.strip('"')
-    if before == key and after == other_key:
-        return True
-    apart = _ATTEMPT.fullmatch(before) is not None and _ATTEMPT.fullmatch(after) is not None
-    return apart and before in key and after in other_key
+def _retry_essences(effect: EffectRecord) -> tuple[bytes, ...]:
+    """What it does apart from a counter of attempts, for each argument that may be one: only after UNKNOWN is this told.
+
+    A number at a key's end may as well be what the effect is about: where no word says that attempts are counted, one
+    digit must stand among other arguments.
+    """
+    key = effect.idempotency_key or ""
+    inline = effect.arguments.inline if effect.arguments is not None else None
+    counter = _COUNTER.search(key)
+    if counter is None or inline is None or (counter.start() == 0 and counter["word"] is None):
+        return ()
+    if counter["word"]:
+        leaves = {counter["number"], f'"{counter["number"]}"', f'"{key}"'}
+    else:
+        leaves = {counter["number"]} if len(counter["number"]) == 1 else set()
+    places = [at for leaf in sorted(leaves) for at in re.finditer(_LEAF % re.escape(leaf.encode()), inline)]
+    apart = (inline[: at.start()] + _APART + inline[at.end() :] for at in places[:_PLACES_MAX])
+    return tuple(rest for rest in apart if counter["word"] or _ALONE not in rest)
 
 
 def _retried(unknown: EffectRecord, retry: EffectRecord) -> SignatureHit:
