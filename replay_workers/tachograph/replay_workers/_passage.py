@@ -61,7 +61,7 @@ class ReplayPassage:
         self._session.schedule.arrived(self._place(END))
         stopped = fixture.outcome is CallOutcome.CANCELLED and self._piece == len(fixture.pieces)
         if not stopped and not self._tentative:
-            self._session.ended_otherwise(self._step, CallOutcome.CANCELLED)
+            self._session.ended_otherwise(self._step, CallOutcome.CANCELLED, self._piece, len(fixture.pieces))
 
     def next_chunk(self) -> Chunk | None:
         """The next recorded piece."""
@@ -81,6 +81,7 @@ class ReplayPassage:
         """The recorded outcome."""
         if self._fixture.outcome is None:
             raise self._session.never_back(self._step)
+        self._check_stopped()
         self._session.schedule.arrived(self._place(END))
         return self._session.outcome(self._request, self._stream, self._step, self._fixture)
 
@@ -89,8 +90,17 @@ class ReplayPassage:
         fixture = self._fixture
         if fixture.outcome is None:
             await asyncio.get_running_loop().create_future()
+        self._check_stopped()
         await self._deliver(fixture.yields, END)
         return self._session.outcome(self._request, self._stream, self._step, fixture)
+
+    def _check_stopped(self) -> None:
+        """Nobody knows what comes where control logic stopped reading a stream in the recording."""
+        fixture = self._fixture
+        if self._tentative or fixture.outcome is not CallOutcome.CANCELLED or fixture.error is not None:
+            return
+        self._session.ended_otherwise(self._step, CallOutcome.OK)
+        raise self._session.halt()
 
     async def _deliver(self, yields: int, piece: int) -> None:
         if yields == 0:

@@ -14,6 +14,7 @@ from tachograph.core.redaction import Digests, RedactionPolicy, policy_of
 from tachograph.core.replay import (
     Divergence,
     DivergenceKind,
+    FieldChange,
     Fixture,
     Frontier,
     Matcher,
@@ -150,8 +151,15 @@ class Session:
         value = decode_body(fixture.result) if fixture.result is not None else None
         return Outcome(fixture.outcome or CallOutcome.OK, value=value)
 
-    def ended_otherwise(self, step: Step, outcome: CallOutcome) -> None:
-        """Control logic ended a call that the recording let come back, or the reverse."""
+    def ended_otherwise(self, step: Step, outcome: CallOutcome, read: int = 0, recorded: int = 0) -> None:
+        """Control logic ended a call that the recording let come back, or the reverse.
+
+        Args:
+            step: of the call, as recorded.
+            outcome: how it ends in the replay.
+            read: how many pieces of a stream were read when control logic stopped reading it.
+            recorded: how many the recording has.
+        """
         if self.schedule.halted:
             return
         found = Divergence(
@@ -163,6 +171,7 @@ class Session:
             hlc=step.hlc,
             recorded=step,
             replayed=replace(step, outcome=outcome, result=None, error_type=None, seq=0, hlc=0),
+            changes=(FieldChange("pieces read", str(recorded), str(read)),) if read != recorded else (),
         )
         self._outcomes.append(replace(found, sentence=sentence(found)))
 

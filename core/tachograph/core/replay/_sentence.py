@@ -61,9 +61,7 @@ def _changed(divergence: Divergence) -> str:
     if recorded.version != replayed.version:
         return f"the recording {doing_short(recorded)} {_version(recorded)}, the replay {_version(replayed)}"
     if divergence.kind is DivergenceKind.OUTCOME_CHANGED and recorded.kind != "end":
-        return (
-            f"both {_plural(recorded)}; in the recording it ends {_ended(recorded)}, in the replay {_ended(replayed)}"
-        )
+        return f"both {_plural(recorded)}; {_endings(recorded, replayed, divergence.changes)}"
     if recorded.key == replayed.key:
         return f"both {_plural(recorded)}, and the answer changed: {_fields(divergence.changes, 'is')}"
     if not divergence.changes or recorded.kind == "end" or divergence.changes[0].path == "$":
@@ -79,6 +77,12 @@ def _ended(step: Step) -> str:
     return (
         str(step.outcome) if step.error_type is None else f"with {plainly(step.error_type.removeprefix('builtins.'))}"
     )
+
+
+def _endings(recorded: Step, replayed: Step, changes: tuple[FieldChange, ...]) -> str:
+    if changes:
+        return f"it ends {_ended(recorded)}, and {_fields(changes, 'is')}"
+    return f"in the recording it ends {_ended(recorded)}, in the replay {_ended(replayed)}"
 
 
 def _plural(step: Step) -> str:
