@@ -112,13 +112,12 @@ TOOLS: dict[str, Callable[..., Any]] = {
 
 async def fleet(run: Run, program: Program) -> object:
     """The entry point: every agent of the program, at the same time."""
-    shared = Shared()
-    return await asyncio.gather(*(_agent(run, shared, name, body) for name, body in program["agents"]))
+    return await asyncio.gather(*(_agent(run, name, body) for name, body in program["agents"]))
 
 
-async def _agent(run: Run, shared: Shared, name: str, body: Body) -> object:
+async def _agent(run: Run, name: str, body: Body) -> object:
     async with run.agent(name) as agent:
-        interpreter = Interpreter(agent, shared, [])
+        interpreter = Interpreter(agent, Shared())
         try:
             await interpreter.body(body)
         except Stop:
@@ -130,9 +129,10 @@ async def _agent(run: Run, shared: Shared, name: str, body: Body) -> object:
 
 
 class Shared:
-    """What the agents of a fleet share past the boundary."""
+    """What the tasks of an agent, its children's included, share past the boundary."""
 
     def __init__(self) -> None:
+        self.trace: list[int] = []
         self.queue: asyncio.Queue[object] = asyncio.Queue()
         self.lock = asyncio.Lock()
         self.event = asyncio.Event()
@@ -141,11 +141,9 @@ class Shared:
 class Interpreter:
     """Runs the statements of one agent."""
 
-    def __init__(self, agent: Agent, shared: Shared, trace: list[int], saw: list[object] | None = None) -> None:
+    def __init__(self, agent: Agent, shared: Shared, saw: list[object] | None = None) -> None:
         self.agent = agent
         self.shared = shared
-        self.trace = trace
-        """What the tasks of an agent share past the boundary, its children's included."""
         self.saw: list[object] = [] if saw is None else saw
 
     async def body(self, statements: Body) -> None:
@@ -180,7 +178,7 @@ class Interpreter:
         await asyncio.sleep(seconds)
 
     async def _mark(self, number: int) -> None:
-        self.trace.append(number)
+        self.shared.trace.append(number)
 
     async def _gather(self, bodies: list[Body]) -> None:
         found = await asyncio.gather(*(self.body(body) for body in bodies), return_exceptions=True)
@@ -286,7 +284,7 @@ class Interpreter:
 
     async def _child(self, name: str, body: Body) -> None:
         async with self.agent.agent(name, "child") as child:
-            await Interpreter(child, self.shared, self.trace, self.saw).body(body)
+            await Interpreter(child, self.shared, self.saw).body(body)
 
     async def _clock_past_the_boundary(self) -> None:
         self.saw.append(time.time())
@@ -297,7 +295,7 @@ class Interpreter:
 
     def _look(self) -> object:
         """What this task can see of the order in which all tasks have run."""
-        return [len(self.trace), self.trace[-3:], self.shared.queue.qsize()]
+        return [len(self.shared.trace), self.shared.trace[-3:], self.shared.queue.qsize()]
 
 
 class _Ended:

@@ -17,6 +17,9 @@ ATTEMPTS_MIN = 4
 STEPS_MAX = 300_000
 """Attempts at large units are fewer. The limit is work, not time: a verdict must not depend on the machine's load."""
 
+_NEAR_MS = 20
+"""What ended so much later in the recording may have been under way at the divergence."""
+
 Try = Callable[[Otherwise], Attempt]
 
 
@@ -43,7 +46,8 @@ def _attempts(first: Attempt) -> int:
 
 def _open(best: Attempt) -> list[Alternative]:
     """What may have been otherwise before the divergence: the places where the replay went astray, then the nearest."""
-    limit = max((_clock(found) for found in best.result.divergences if found.hlc == _reach(best)), default=0)
+    clock = max((_clock(found) for found in best.result.divergences if found.hlc == _reach(best)), default=0)
+    limit = clock + (_NEAR_MS << 16)
     before = [one for one in best.alternatives if one.urgent or one.hlc <= limit]
     return sorted(before, key=lambda one: (one.hlc > limit, not one.urgent, -one.hlc))
 
