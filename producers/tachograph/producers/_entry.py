@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tachograph.core.causality import GENESIS
-from tachograph.schemas import Cause
+from tachograph.schemas import Cause, HeadEncoder
 
 
 class Stream:
@@ -17,7 +17,7 @@ class Stream:
     """
 
     __slots__ = (
-        "agent_id", "ended", "head_hash", "head_hlc", "head_seq", "incarnation", "logical_time_us", "run_id", "seq",
+        "agent_id", "encoder", "ended", "head_hash", "head_hlc", "head_seq", "incarnation", "logical_time_us", "run_id", "seq",
     )  # fmt: skip
 
     def __init__(self, run_id: str, agent_id: str, incarnation: int) -> None:
@@ -30,6 +30,8 @@ class Stream:
         self.head_seq = 0
         self.head_hlc = 0
         self.head_hash = GENESIS
+        self.encoder: HeadEncoder | None = None
+        """Made by the writer with the first event."""
 
     def head(self) -> Cause:
         """The latest event that was written, as a cause."""

@@ -7,10 +7,10 @@ from typing import Protocol
 
 from tachograph.core.canonical import INLINE_BYTES_MAX, Digester, make_body
 from tachograph.core.causality import event_hash
-from tachograph.producers._entry import CauseSource, Entry, ErrorDraft, Extra
+from tachograph.producers._entry import CauseSource, Entry, ErrorDraft, Extra, Stream
 from tachograph.producers._fields import details_fields, simplified, usage_fields
 from tachograph.producers._texts import TEXT_FIELDS, Texts
-from tachograph.schemas import Cause, SchemaMismatch, encode_record, prefix_of, schema_tag
+from tachograph.schemas import Cause, HeadEncoder, SchemaMismatch, encode_rest, prefix_of, schema_tag
 
 HASH_BYTES = 32
 _UNHASHED = bytes(HASH_BYTES)
@@ -72,21 +72,10 @@ class Lowering:
         stream, seq, hlc, recorded_at_us, logical_time_us, event_type, fields, extra, _ = entry
         kind = self._kinds.get(event_type) or self._learn(event_type)
         causes = () if extra is None else tuple(map(_known, extra.causes))
-        fields["meta"] = {
-            "hash": _UNHASHED,
-            "seq": seq,
-            "hlc": hlc,
-            "agent_id": stream.agent_id,
-            "incarnation": stream.incarnation,
-            "run_id": stream.run_id,
-            "tenant": self._tenant,
-            "causes": [_cause_fields(cause) for cause in causes] if causes else causes,
-            "recorded_at_us": recorded_at_us,
-            "logical_time_us": logical_time_us,
-            "trace": None,
-        }
+        encoder = stream.encoder or self._encoder(stream)
         self._lower(kind, fields, extra)
-        content = self._encode(event_type, fields)
+        head = encoder.encode(seq, hlc, causes, recorded_at_us, logical_time_us)
+        content = head + self._rest(event_type, fields)
         digest = event_hash(kind.tag, content, stream.head_hash, [cause.hash for cause in causes] if causes else ())
         stream.head_hash = digest
         stream.head_seq = seq
@@ -113,11 +102,16 @@ class Lowering:
         if extra is not None and extra.error is not None:
             fields["error"] = self._error(extra.error)
 
-    def _encode(self, event_type: str, fields: dict[str, object]) -> bytes:
+    def _encoder(self, stream: Stream) -> HeadEncoder:
+        encoder = HeadEncoder(stream.agent_id, stream.incarnation, stream.run_id, self._tenant)
+        stream.encoder = encoder
+        return encoder
+
+    def _rest(self, event_type: str, fields: dict[str, object]) -> bytes:
         try:
-            return encode_record(event_type, fields)[HASH_BYTES:]
+            return encode_rest(event_type, fields)
         except SchemaMismatch:  # a name that is no text, a number beyond 64 bits: rather a poorer event than none
-            return encode_record(event_type, simplified(fields))[HASH_BYTES:]
+            return encode_rest(event_type, simplified(fields))
 
     def _body(self, raw: bytes) -> dict[str, object]:
         data, redacted = self._redaction.redact(raw, self._digester)
@@ -161,13 +155,3 @@ class _Kind:
 
 def _known(source: CauseSource) -> Cause:
     return source if isinstance(source, Cause) else source.head()
-
-
-def _cause_fields(cause: Cause) -> dict[str, object]:
-    return {
-        "run_id": cause.run_id,
-        "agent_id": cause.agent_id,
-        "incarnation": cause.incarnation,
-        "seq": cause.seq,
-        "hash": cause.hash,
-    }
