@@ -66,4 +66,14 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
             "exact replay, one by one", "wall_us", f"{_REPLAY}:sequential", f"{_FLOORS}:seed_loop", 4.0, 2000, 2.0
         ),
     ),
+    "bulk": (
+        Comparison(
+            "exact replay of 100 runs, two processes",
+            "wall_us",
+            f"{_REPLAY}:bulk_two",
+            f"{_REPLAY}:bulk_one",
+            1 / 1.7,
+            1,
+        ),
+    ),
 }

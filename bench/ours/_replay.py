@@ -6,15 +6,18 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from bench._measure import Figures, Subject
+from bench._measure import Subject, timed
 from bench.ours import _fleet
 from tachograph.core.ports import ReplayOptions
 from tachograph.core.redaction import NO_REDACTION
 from tachograph.core.replay import VerdictStatus
 from tachograph.producers import Recorder
 from tachograph.replay_workers import replay
+from tachograph.stores import Home
 
 _CALLS = 10_000
+_BULK_RUNS = 100
+_BULK_CALLS = 200
 
 
 def sequential() -> Subject:
@@ -27,6 +30,31 @@ def batched() -> Subject:
     return _subject(_fleet.batched)
 
 
+def bulk_one() -> Subject:
+    """A hundred runs of 200 calls, over one process."""
+    return _bulk(1)
+
+
+def bulk_two() -> Subject:
+    """The same over two."""
+    return _bulk(2)
+
+
+def _bulk(jobs: int) -> Subject:
+    home = Path(tempfile.mkdtemp(prefix="bench-bulk-")) / "home"
+    with Recorder(home, redaction=NO_REDACTION) as recorder:
+        for _ in range(_BULK_RUNS):
+            asyncio.run(recorder.record(_fleet.batched, _BULK_CALLS))
+    run_ids = Home.open(home).log.run_ids()
+
+    def replayed(_: int) -> None:
+        for result in replay(home, run_ids, ReplayOptions(), jobs, lambda *_: None):
+            if result.verdict.status is not VerdictStatus.REPRODUCED:
+                raise AssertionError(result.verdict.status)
+
+    return lambda _: timed(replayed, 1)
+
+
 def _subject(entrypoint: object) -> Subject:
     home = Path(tempfile.mkdtemp(prefix="bench-replay-")) / "home"
     recorder = Recorder(home, redaction=NO_REDACTION)
@@ -34,10 +62,10 @@ def _subject(entrypoint: object) -> Subject:
     recorder.close()
     run_id = recorder.latest_run_id or ""
 
-    def measured(_: int) -> Figures:
+    def replayed(_: int) -> None:
         result = replay(home, [run_id], ReplayOptions(), 1, lambda *_: None)[0]
         if result.verdict.status is not VerdictStatus.REPRODUCED:
-            raise AssertionError(result)
-        return {"wall_us": result.seconds / _CALLS * 1e6}
+            raise AssertionError(result.verdict.status)
 
-    return measured
+    # The whole service: opening the home, starting the child and ending it, too.
+    return lambda _: {name: value / _CALLS for name, value in timed(replayed, 1).items()}
