@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 
@@ -10,12 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tachograph.control._errors import AmbiguousRun, ServiceUnavailable
+from tachograph.control._fork import render_fork
 from tachograph.control._homes import short_ids
 from tachograph.control._preview import shown
 from tachograph.control._progress import progress, silent
+from tachograph.control._screen import Screen
 from tachograph.control._services import NAMES, load
 from tachograph.control._settings import settings_of
 from tachograph.core.canonical import encode_body
+from tachograph.core.ports import ForkResult
+from tachograph.core.replay import Verdict, VerdictStatus
 
 
 @pytest.mark.parametrize(
@@ -102,3 +107,14 @@ def test_an_ambiguous_run_lists_a_few() -> None:
     """Not a screenful: three ids and how many there are."""
     error = AmbiguousRun("r", [f"r{number}" for number in range(50)])
     assert str(error) == "'r' begins 50 runs: r0, r1, r2, …. Give more characters."
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [("reproduced", "The fork did"), ("limited", "As far as it came, the fork did")]
+)
+def test_a_fork_that_was_stopped_claims_no_more_than_it_showed(status: str, said: str) -> None:
+    """Without a divergence a whole fork equals its parent, a stopped one only as far as it came."""
+    verdict = Verdict(VerdictStatus(status), "reproduced", "reproduced", "reproduced", None)
+    out = io.StringIO()
+    render_fork(Screen(out), ForkResult("fork", "parent", verdict, "OK", 0.1), {})
+    assert said in out.getvalue()

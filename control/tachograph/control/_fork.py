@@ -121,7 +121,10 @@ def render_fork(screen: Screen, result: ForkResult, files: Mapping[str, Path]) -
         screen.labelled(Span("not pure", "warn"), sentence)
     if "html" in files:
         screen.labelled("report", Span(str(files["html"]), "link"))
-    if result.verdict.first_divergence is None:
-        screen.line("  ", "The fork did what its parent did.")
+    divergence = result.verdict.first_divergence
+    if divergence is not None:
+        show_divergence(screen, divergence)
+    elif result.verdict.status is VerdictStatus.LIMITED:
+        screen.line("  ", "As far as it came, the fork did what its parent did.")
     else:
-        show_divergence(screen, result.verdict.first_divergence)
+        screen.line("  ", "The fork did what its parent did.")

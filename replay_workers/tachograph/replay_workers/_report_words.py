@@ -99,7 +99,8 @@ def _fork_summary(verdict: Verdict, ended: str) -> str:
     end = "It ended well." if ended == "OK" else f"It ended in {error_name(ended)}."
     first = verdict.first_divergence
     if first is None:
-        return f"The fork did what its parent did. {end}"
+        so_far = "As far as it came, the fork" if verdict.status is VerdictStatus.LIMITED else "The fork"
+        return f"{so_far} did what its parent did. {end}"
     return f"The fork leaves its parent at step {first.step} of agent {first.agent_id!r}. {end}"
 
 
