@@ -106,7 +106,9 @@ class ReplayPassage:
         if yields == 0:
             return
         if yields > 0 or yields == WAITED:
-            turns = own_turns(yields) if yields > 0 else self._session.schedule.expected_turns(self._place(piece))
+            # A message takes its place from its sender's: its turns need not tell where in its turn it comes.
+            told = yields > 0 and self._request.kind != "messages"
+            turns = own_turns(yields) if told else self._session.schedule.expected_turns(self._place(piece))
             await self._arrival(turns, piece)
             return
         try:

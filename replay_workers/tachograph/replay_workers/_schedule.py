@@ -101,15 +101,17 @@ class Schedule:
     def expected_turns(self, key: PlaceKey) -> int | None:
         """After how many turns a result comes of itself; None where it has to be waited for."""
         place = self._order.arrivals[key]
-        if place.own is None or place.index in self._otherwise.early:
+        own = place.own or place.turns
+        if own is None or place.index in self._otherwise.early:
             return None
-        self._open("early", place.index, self.number + place.own, self._order.hlc[place.index])
+        self._open("early", place.index, self.number + own, self._order.hlc[place.index])
         if self._otherwise.waits.get(place.index):
             return None
         self._open("waits", place.index, 1, self._order.hlc[place.index])
-        place.due = self.number + place.own
-        heapq.heappush(self._due, (place.due - 1, place.index, place))
-        return place.own
+        if place.own is not None:
+            place.due = self.number + own
+            heapq.heappush(self._due, (place.due - 1, place.index, place))
+        return own
 
     async def cancellation(self, key: PlaceKey, *, ends: bool) -> None:
         """Wait until control logic cancels the call; `ends`: which ends it at once."""

@@ -136,10 +136,12 @@ class Counted(Waiting, Generic[Result]):
     def _thrown(self, error: BaseException, *, ready: bool) -> None:
         if not isinstance(error, asyncio.CancelledError) or self._cancelled:
             return
-        self._cancelled = self._ready_count() if ready else CANCELLED
+        now = self._now()
+        heard = now if self._asked_at is None else self._asked_at + 1
+        self._cancelled = self._ready_count() if ready or heard > now else CANCELLED
         self._waited = False
         self._yielded = 0
-        self._start = self._now() if self._asked_at is None else self._asked_at + 1
+        self._start = min(heard, now)
         self._asked_at = None
 
     def _asked(self) -> None:
