@@ -5,11 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tachograph.control import main
+
+COLUMNS = "120"
+"""Of the screen: a test runner may think otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,7 @@ class Done:
 def tacho(*arguments: str | Path) -> Done:
     """Run one command in this process."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    wide = mock.patch.dict(os.environ, {"COLUMNS": COLUMNS})
+    with wide, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main([str(argument) for argument in arguments])
     return Done(int(code), out.getvalue(), err.getvalue())
