@@ -136,7 +136,7 @@ class Counted(Waiting, Generic[Result]):
     def _thrown(self, error: BaseException, *, ready: bool) -> None:
         if not isinstance(error, asyncio.CancelledError) or self._cancelled:
             return
-        now = self._now()
+        now = self.heard = self._now()
         heard = now if self._asked_at is None else self._asked_at + 1
         self._cancelled = self._ready_count() if ready or heard > now else CANCELLED
         self._waited = False

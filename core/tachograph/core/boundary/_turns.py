@@ -50,11 +50,13 @@ _OWN = _RANK << 16
 class Waiting:
     """A call that is out: what it sets timers for is not control logic."""
 
-    __slots__ = ("came_in", "own", "rank")
+    __slots__ = ("came_in", "heard", "own", "rank")
 
     def __init__(self) -> None:
         self.own = 0
         """The turns that it took, where these may be what places it."""
+        self.heard: int | None = None
+        """The turn in which it heard of its cancellation."""
         self.came_in = -1
         """The latest turn in which one of its timers fired."""
         self.rank = 0
@@ -277,7 +279,8 @@ class TurnCounter:
             return Delivery(yields, 0)
         if call is None:
             return Delivery(yields, self.gap())
-        rank = call.rank if call.came_in == self.mark() - 1 else 0
+        heard = self.mark() if call.heard is None else call.heard
+        rank = call.rank if call.came_in == heard - 1 else 0
         return Delivery(yields, self.gap() + rank * _RANK + call.own * _OWN)
 
     def gap(self) -> int:
