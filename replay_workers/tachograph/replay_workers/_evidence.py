@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -26,6 +26,7 @@ from tachograph.schemas import (
     RunStarted,
     TimerFired,
     decode,
+    decode_meta,
     is_optional,
     schema_tag,
     was_upcast,
@@ -50,6 +51,8 @@ class Evidence:
     taints: list[str] = field(default_factory=list)
     undriven: int = 0
     """Units that cannot be driven; `missing` says why."""
+    skipped: set[tuple[StreamKey, int]] = field(default_factory=set)
+    """(stream, `seq`) of events of unknown types that may be skipped."""
     inputs: dict[str, object] = field(default_factory=dict)
     """The input snapshot of the run's entry point."""
 
@@ -98,7 +101,10 @@ def _decoded(payload: bytes, evidence: Evidence) -> Event | None:
     try:
         return decode(payload)
     except UnsupportedSchema as error:
-        if not is_optional(payload):
+        if is_optional(payload):
+            meta = decode_meta(payload)
+            evidence.skipped.add(((meta.agent_id, meta.incarnation), meta.seq))
+        else:
             _miss(evidence, str(error))
     except EvidenceBroken as error:
         _miss(evidence, str(error))
@@ -117,11 +123,10 @@ def _is_sound(event: Event, payload: bytes, chains: dict[StreamKey, tuple[int, b
     hashes = [cause.hash for cause in meta.causes]
     made = event_hash(schema_tag(payload), payload[CONTENT_OFFSET:], previous, hashes)
     chains[key] = (meta.seq, meta.hash)
-    if meta.seq != seq + 1:
-        return True  # the fold names the hole
-    if made != meta.hash:
+    if meta.seq == seq + 1 and made != meta.hash:
         _miss(evidence, f"event {_id(event)} or the one before it was changed: its hash does not fit")
-    return True
+        return False
+    return True  # where there is a hole the fold names it
 
 
 def _folded(evidence: Evidence) -> RunState:
@@ -134,10 +139,12 @@ def _folded(evidence: Evidence) -> RunState:
 def _cut(home: Home, evidence: Evidence) -> None:
     """Cut the run into units."""
     bodies = _Bodies(home, evidence)
-    bodies.timers = [_timer(event) for event in evidence.events if isinstance(event, TimerFired)]
-    streams = steps_of(_without_stops(evidence), bodies.read)
-    times = _times(evidence.events)
-    opened = {_key(event): event for event in evidence.events if isinstance(event, RunStarted | AgentStarted)}
+    events = list(_up_to_holes(evidence))
+    bodies.timers = [_timer(event) for event in events if isinstance(event, TimerFired)]
+    streams = steps_of(_without_stops(events, evidence), bodies.read)
+    times = _times(events)
+    opened = {_key(event): event for event in events if isinstance(event, RunStarted | AgentStarted)}
+    headless = {_key(event) for event in evidence.events} - streams.keys()  # who opened them nobody knows
     members: dict[StreamKey, list[StreamSteps]] = {}
     for key, stream in streams.items():
         owner = _owner(key, streams, opened)
@@ -145,16 +152,29 @@ def _cut(home: Home, evidence: Evidence) -> None:
             members.setdefault(owner, []).append(stream)
     for owner, group in members.items():
         start = opened.get(owner)
-        unit = _unit(start, group, times, bodies) if start is not None else None
+        unit = _unit(start, group, times, bodies) if start is not None and not headless else None
         if unit is None:
             evidence.undriven += 1
         else:
             evidence.units.append(unit)
 
 
-def _without_stops(evidence: Evidence) -> Iterator[Event]:
-    """The events without the ends that a fork wrote where it had to stop: control logic did not come to them."""
+def _up_to_holes(evidence: Evidence) -> Iterator[Event]:
+    """The events of each stream up to the first one that is missing or changed: behind it nothing has its place."""
+    latest: dict[StreamKey, int] = {}
     for event in evidence.events:
+        key = _key(event)
+        following = latest.get(key, 0) + 1
+        while (key, following) in evidence.skipped:
+            following += 1
+        if event.meta.seq == following:
+            latest[key] = following
+            yield event
+
+
+def _without_stops(events: Iterable[Event], evidence: Evidence) -> Iterator[Event]:
+    """The events without the ends that a fork wrote where it had to stop: control logic did not come to them."""
+    for event in events:
         error = event.error if isinstance(event, AgentFinished | RunFinished) else None
         if error is None or error.type != STOPPED:
             yield event

@@ -113,11 +113,9 @@ class Session:
             Halt: the replay ends here.
         """
         with self._lock:
-            if self.schedule.halted:
-                raise Halt
             matcher = stream.matcher
-            if matcher is None:
-                raise self.halt()
+            if self.schedule.halted or matcher is None:
+                raise self._unheld(stream)
             expected = matcher.expected
             if expected is None or expected.key != step.key or expected.name != step.name:
                 if not matcher.diverged:
@@ -127,6 +125,7 @@ class Session:
             if not isinstance(match, Served):
                 if isinstance(match, RecordingEnds):
                     self.miss(f"the recording of {stream.key[0]!r} breaks off behind step {step.number - 1}")
+                    raise self._unheld(stream)
                 raise self.halt()
             if match.step is not None:
                 self._passed(stream, match.step, tentative=match.tentative)
@@ -212,6 +211,11 @@ class Session:
         """End the replay; every further passage through the boundary raises this."""
         self.schedule.halted = True
         return Halt()
+
+    def _unheld(self, stream: Stream) -> Halt:
+        """End the replay at a step that there is nothing to hold against: it does not count."""
+        stream.maker.made -= 1
+        return self.halt()
 
     def result(self, *, driven: bool = True) -> UnitResult:
         """What the replay showed."""

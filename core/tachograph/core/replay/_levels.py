@@ -72,8 +72,6 @@ def _level(diverged: bool, *, proved: bool) -> Level:
 
 def _is_compared(unit: UnitResult) -> bool:
     """Whether every recorded step of a unit was held against a replayed one."""
-    if not unit.divergences:
-        return True
     in_place = all(_kind(divergence) in _PAYLOADS or _is_version(divergence) for divergence in unit.divergences)
     return in_place and unit.steps_replayed == unit.steps_recorded
 
