@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import os
 import selectors
 import signal
@@ -128,6 +129,7 @@ class ReplayProcess:
             os.close(from_child)
         os.set_blocking(self._write_fd, False)
         os.set_blocking(self._read_fd, False)
+        _widen(self._write_fd)
 
 
 class _Exchange:
@@ -168,6 +170,12 @@ class _Exchange:
             selector.register(descriptor, event)
             if not selector.select(max(0.0, self._deadline - time.monotonic())):
                 raise TimeoutError
+
+
+def _widen(pipe: int) -> None:
+    """Let a pipe hold a whole part: with 64 KiB at a time, the two processes would wait for each other at every step."""
+    with contextlib.suppress(AttributeError, OSError):  # not on every system, and not beyond a user's share
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PART_BYTES)
 
 
 def _environment() -> dict[str, str]:

@@ -14,11 +14,12 @@ from tachograph.core.boundary import RunContext
 from tachograph.core.errors import InternalError, TachographError, UnknownRun
 from tachograph.core.ports import Progress, ReplayOptions, ReplayResult
 from tachograph.core.replay import UnitResult, Verdict, verdict
+from tachograph.replay_workers._alternatives import Otherwise
+from tachograph.replay_workers._collector import collector_paused
 from tachograph.replay_workers._evidence import Evidence, evidence_of, with_code
 from tachograph.replay_workers._import import code_digest
 from tachograph.replay_workers._process import ProcessLost, ReplayProcess, asked_bytes, digest_answer
 from tachograph.replay_workers._result_json import attempt_of, otherwise_json
-from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._search import reproduced
 from tachograph.replay_workers._unit import Attempt, Unit
 from tachograph.replay_workers._wire import Frame, unit_frame
@@ -56,7 +57,8 @@ def replay_run(home: Home, run_id: str, options: ReplayOptions, process: ReplayP
     began = time.monotonic()
     name, error = "", None
     try:
-        evidence = evidence_of(home, run_id)
+        with collector_paused():
+            evidence = evidence_of(home, run_id)
         name = evidence.name
         units = [with_code(unit, options.code, options.steps_max) for unit in evidence.units]
         attempts = [_attempted(home, evidence, unit, options, process) for unit in units]
@@ -74,7 +76,8 @@ def _attempted(home: Home, evidence: Evidence, unit: Unit, options: ReplayOption
         return {"context": head_of(evidence.events, question).to_text()}
 
     def once(otherwise: Otherwise) -> Attempt:
-        request = unit_frame(unit, {"otherwise": otherwise_json(otherwise)})
+        with collector_paused():
+            request = unit_frame(unit, {"otherwise": otherwise_json(otherwise)})
         return attempt_of(process.run(request, answer, options.seconds_max), otherwise)
 
     try:

@@ -65,12 +65,23 @@ def _at_home(unit: Unit) -> Unit:
     return replace(unit, code=code)
 
 
-def _replayed(pipe: ChildPipe, ahead: Ahead) -> Frame:
+def _received(pipe: ChildPipe) -> tuple[Unit, dict[str, Frame]]:
+    """What the parent sends; it lives as long as this process, so the collector need not look at it."""
+    gc.disable()
     header, blob = pipe.receive()
-    output = captured()
-    unit = _at_home(unit_of(header, blob))
-    ahead.forget(unit.code)
+    unit = unit_of(header, blob)
     extra = cast("dict[str, Frame]", header["extra"])
+    del header, blob
+    gc.freeze()
+    gc.enable()
+    return unit, extra
+
+
+def _replayed(pipe: ChildPipe, ahead: Ahead) -> Frame:
+    unit, extra = _received(pipe)
+    output = captured()
+    unit = _at_home(unit)
+    ahead.forget(unit.code)
     sys.argv = ["replay"]
     otherwise = otherwise_of(extra["otherwise"])
     if "fork" in extra:

@@ -1,0 +1,30 @@
+"""Python's collector, kept from looking through evidence while it is read: nothing in it refers back to what holds it."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_lock = threading.Lock()
+_paused = 0
+_was_enabled = False
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """No cycles are collected within this, in any thread. A run of 10,000 calls would be looked through a hundred times."""
+    global _paused, _was_enabled  # noqa: PLW0603 there is one collector, and several runs may be read at once
+    with _lock:
+        if _paused == 0:
+            _was_enabled = gc.isenabled()
+            gc.disable()
+        _paused += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _paused -= 1
+            if _paused == 0 and _was_enabled:
+                gc.enable()
