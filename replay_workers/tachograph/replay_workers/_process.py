@@ -20,7 +20,12 @@ from tachograph.replay_workers._zygote import GO
 
 _START_SECONDS_MAX = 60.0
 _PART_BYTES = 1 << 20
-_SERVE = "import sys; from tachograph.replay_workers._zygote import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
+_SERVE = """
+import gc, sys
+gc.disable()  # what is imported stays
+from tachograph.replay_workers._zygote import serve
+serve(int(sys.argv[1]), int(sys.argv[2]))
+"""
 
 Answer = Callable[[Frame], Frame]
 """A child's question to its answer."""
