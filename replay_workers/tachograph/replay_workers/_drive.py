@@ -10,6 +10,7 @@ from typing import cast
 
 from tachograph.core.boundary import Agent, Run, SyncAgent, controlled, ending, entered, left
 from tachograph.core.canonical import decode_body
+from tachograph.core.errors import UnreadableBody
 from tachograph.replay_workers._failure import described_error
 from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._loop import VirtualLoop, VirtualPolicy
@@ -37,7 +38,11 @@ def drive(
         How control logic ended: `OK`, or the name and text of its error; None where it was stopped.
     """
     tape = tape or ReplayTape(session, session.own())
-    args, kwargs = _arguments(session)
+    try:
+        args, kwargs = _arguments(session)
+    except UnreadableBody as error:
+        session.miss(f"The arguments of the entry point cannot be read: {error}")
+        return None
     before = asyncio.get_event_loop_policy()
     policy = policy or VirtualPolicy(session.schedule)
     asyncio.set_event_loop_policy(policy)

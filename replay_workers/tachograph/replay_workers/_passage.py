@@ -18,7 +18,7 @@ from tachograph.core.boundary import (
     Request,
 )
 from tachograph.core.canonical import decode_body
-from tachograph.core.errors import InternalError
+from tachograph.core.errors import InternalError, UnreadableBody
 from tachograph.core.replay import Fixture, Served, Step
 from tachograph.replay_workers._places import BARE_TURNS_MAX, END, after_turns, own_turns
 from tachograph.replay_workers._session import Session, Stream
@@ -159,7 +159,10 @@ class ReplayPassage:
         self._piece += 1
         if piece.seq > self._stream.latest_seq:
             self._stream.latest_seq = piece.seq
-        return Chunk(decode_body(piece.data))
+        try:
+            return Chunk(decode_body(piece.data))
+        except UnreadableBody as failure:
+            raise self._session.unreadable(self._step, failure) from None
 
     def _place(self, piece: int) -> tuple[tuple[str, int], int, int]:
         return self._stream.key, self._step.number, piece

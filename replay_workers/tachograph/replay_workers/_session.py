@@ -10,6 +10,7 @@ from typing import Protocol
 
 from tachograph.core.boundary import Outcome, Request, RunContext
 from tachograph.core.canonical import decode_body
+from tachograph.core.errors import UnreadableBody
 from tachograph.core.redaction import Digests, RedactionPolicy, policy_of
 from tachograph.core.replay import (
     Divergence,
@@ -143,12 +144,24 @@ class Session:
             self.taint(f"control logic was given a token in place of a value in the result of {_name(step)}")
         if fixture.error is not None:
             known = (*request.raises, *request.failed, *request.unknown)
-            return Outcome(fixture.outcome or CallOutcome.ERROR, error=rehydrated(fixture.error, known, self.taint))
+            try:
+                error = rehydrated(fixture.error, known, self.taint)
+            except UnreadableBody as failure:
+                raise self.unreadable(step, failure) from None
+            return Outcome(fixture.outcome or CallOutcome.ERROR, error=error)
         if fixture.unrecorded is not None and fixture.result is None and not fixture.pieces:
             self.miss(f"the result of {_name(step)} could not be recorded: {fixture.unrecorded}")
             raise self.halt()
-        value = decode_body(fixture.result) if fixture.result is not None else None
+        try:
+            value = decode_body(fixture.result) if fixture.result is not None else None
+        except UnreadableBody as failure:
+            raise self.unreadable(step, failure) from None
         return Outcome(fixture.outcome or CallOutcome.OK, value=value)
+
+    def unreadable(self, step: Step, failure: UnreadableBody) -> Halt:
+        """What came back cannot be decoded, as where its codec is not registered here: nothing else is given instead."""
+        self.miss(f"What came back from {_name(step)} cannot be read: {failure}")
+        return self.halt()
 
     def ended_otherwise(self, step: Step, outcome: CallOutcome, read: int = 0, recorded: int = 0) -> None:
         """Control logic ended a call that the recording let come back, or the reverse.
