@@ -75,7 +75,8 @@ class ReplayTape:
             arguments = session.payload(encode_body(request.arguments, ordered=False))
         self._check()
         version = session.clean(request.version) if request.version is not None else None
-        step = stream.maker.call(request.kind, session.clean(request.name), arguments, version)
+        expected = stream.matcher.expected if stream.matcher is not None else None
+        step = stream.maker.call(request.kind, session.clean(request.name), arguments, version, like=expected)
         return ReplayPassage(session, stream, request, session.take(stream, step))
 
     def send(self, to_agent_id: str, body: object) -> Envelope | None:

@@ -34,21 +34,20 @@ class StepMaker:
         """How many steps there are so far."""
 
     def call(
-        self, kind: CallKind, name: str, arguments: bytes, version: str | None = None, where: str | None = None
+        self, kind: CallKind, name: str, arguments: bytes, version: str | None = None, *, like: Step | None = None
     ) -> Step:
-        """A call goes out with these arguments; `receive` is kind `messages` with `null`."""
+        """A call goes out with these arguments; `receive` is kind `messages` with `null`.
+
+        Args:
+            kind: of the call.
+            name: of what is called.
+            arguments: a body's bytes.
+            version: of what is called.
+            like: a step that may have the same arguments: its key then need not be made again.
+        """
         self.made += 1
-        return Step(
-            self._agent_id,
-            self._incarnation,
-            self.made,
-            kind,
-            name,
-            payload_key(arguments),
-            arguments,
-            version,
-            where=where,
-        )
+        key = like.key if like is not None and like.arguments == arguments else payload_key(arguments)
+        return Step(self._agent_id, self._incarnation, self.made, kind, name, key, arguments, version)
 
     def send(self, to_agent_id: str, message: bytes, where: str | None = None) -> Step:
         """A message goes out."""
