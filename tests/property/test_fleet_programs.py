@@ -29,7 +29,7 @@ from tachograph.replay_workers import replay
 
 NIGHTLY = os.environ.get("TACHO_NIGHTLY") == "1"
 PROGRAMS = 2_000 if NIGHTLY else 200
-CHANGED = 500 if NIGHTLY else 60
+CHANGED = 500 if NIGHTLY else 30
 IN_CHILDREN = 200 if NIGHTLY else 20
 SEED = int(os.environ.get("TACHO_SEED", "20_000"))
 

@@ -14,7 +14,7 @@ from tachograph.core.boundary._failure import outcome_of_error, outcome_of_value
 from tachograph.core.boundary._model import model_request
 from tachograph.core.boundary._opening import Opening
 from tachograph.core.boundary._tape import Passage
-from tachograph.core.boundary._turns import Outside
+from tachograph.core.boundary._turns import called_outside
 from tachograph.core.boundary._values import Envelope, Outcome, Request
 from tachograph.schemas import (
     ApprovalRequest,
@@ -151,9 +151,8 @@ class Agent(Door):
         if not passage.live:
             return unwrap(await passage.serve_async())
         start = self._tape.turns.mark()
-        with Outside():
-            await passage.leave_async()
-            return (await self._execute(passage, request, function, args, kwargs, start)).value
+        await passage.leave_async()
+        return (await self._execute(passage, request, function, args, kwargs, start)).value
 
     async def _execute(
         self,
@@ -165,17 +164,26 @@ class Agent(Door):
         start: int,
     ) -> Outcome:
         turns = self._tape.turns
-        counted = Counted(_executed(function, args, kwargs), turns, start)
+        call: Counted[object] | None = None
         try:
-            value = await counted
+            value = called_outside(function, args, kwargs)
+            if type(value) not in _PLAIN and inspect.isawaitable(value):
+                call = Counted(cast("Awaitable[object]", value), turns, start)
+                value = await call
+            elif turns.mark() != start:
+                call = Counted(_there(value), turns, start)
+                value = await call
         except BaseException as error:
-            passage.finish(outcome_of_error(request, error), turns.delivery(counted.yields, counted))
+            passage.finish(outcome_of_error(request, error), turns.delivery_of(call))
             raise
         outcome = described(request.kind, outcome_of_value(value))
-        passage.finish(outcome, turns.delivery(counted.yields, counted))
+        passage.finish(outcome, turns.delivery_of(call))
         return outcome
 
 
-async def _executed(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-    value = function(*args, **kwargs)
-    return await cast("Awaitable[object]", value) if inspect.isawaitable(value) else value
+_PLAIN = frozenset({type(None), bool, bytes, dict, float, int, list, str, tuple})
+"""Types of values that nobody awaits."""
+
+
+async def _there(value: object) -> object:
+    return value

@@ -78,60 +78,61 @@ class Counted(Waiting, Generic[Result]):
         start: the turn to count from, where the call began before `inner`.
     """
 
-    __slots__ = ("_asked_at", "_cancelled", "_inner", "_loop", "_start", "_turns", "_waited", "_yielded", "yields")
+    _asked_at: int | None = None
+    _cancelled = 0
+    _waited = False
+    _yielded = 0
 
     def __init__(self, inner: Awaitable[Result], turns: TurnCounter, start: int | None = None) -> None:
-        super().__init__()
         self._inner = inner
         self._turns = turns
         loop = turns.loop
         self._loop = loop if loop.exact else None
-        now = self._now()
-        self._start = start if start is not None else now
-        self._asked_at: int | None = None
-        self._cancelled = 0
-        self._waited = self._start != now
-        self._yielded = 0
-        self.yields = 0
-        """As in `Delivery.yields`; valid once the awaiting has ended."""
+        now = loop.number
+        if start is None or start == now:
+            self._start = now
+        else:
+            self._start = start
+            self._waited = True
 
     def __await__(self) -> Generator[object, object, Result]:
         with Outside(self):
+            steps = self._inner.__await__()
             try:
-                return (yield from self._steps())
+                waited_for = next(steps)
+                while True:
+                    self._yielded += 1
+                    if waited_for is not None:
+                        waited_for = self._waiting_for(waited_for)
+                    try:
+                        sent = yield waited_for
+                    except GeneratorExit:
+                        steps.close()
+                        raise
+                    except BaseException as error:  # noqa: BLE001 cancellation and errors belong to the inner awaitable
+                        self._thrown(error, ready=_is_ready(waited_for))
+                        waited_for = steps.throw(error)
+                    else:
+                        waited_for = next(steps) if sent is None else steps.send(sent)
+            except StopIteration as stop:
+                result: Result = stop.value
+                return result
             finally:
-                self.yields = self._count()
+                if self._yielded or self._waited or self._cancelled:
+                    self.yields = self._count()
 
-    def _steps(self) -> Generator[object, object, Result]:
-        steps = self._inner.__await__()
-        try:
-            waited_for = next(steps)
-            while True:
-                self._yielded += 1
-                if waited_for is not None:
-                    self._waited = True
-                    if type(waited_for) is not asyncio.Future and asyncio.isfuture(waited_for):
-                        waited_for = _Watched(waited_for, self._asked)
-                try:
-                    sent = yield waited_for
-                except GeneratorExit:
-                    steps.close()
-                    raise
-                except BaseException as error:  # noqa: BLE001 cancellation and errors belong to the inner awaitable
-                    self._thrown(error, ready=_is_ready(waited_for))
-                    waited_for = steps.throw(error)
-                else:
-                    waited_for = steps.send(sent) if sent is not None else next(steps)
-        except StopIteration as stop:
-            result: Result = stop.value
-            return result
+    def _waiting_for(self, waited_for: object) -> object:
+        self._waited = True
+        if type(waited_for) is not asyncio.Future and asyncio.isfuture(waited_for):
+            return _Watched(waited_for, self._asked)
+        return waited_for
 
     def _is_from_outside(self, loop: LoopTurns) -> bool:
         """Whether it waited for what came from outside, and its turn can be told from the unit's anchor."""
         return self._waited and max(self.came_in, loop.input) > self._start and self._turns.is_anchored
 
     def _now(self) -> int:
-        return self._loop.number if self._loop is not None else 0
+        return self._turns.loop.number
 
     def _thrown(self, error: BaseException, *, ready: bool) -> None:
         if not isinstance(error, asyncio.CancelledError) or self._cancelled:

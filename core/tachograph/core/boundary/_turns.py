@@ -7,7 +7,7 @@ before `call_at`, through which every timer is set. Where a loop does not allow 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from dataclasses import dataclass
@@ -50,17 +50,16 @@ _OWN = _RANK << 16
 class Waiting:
     """A call that is out: what it sets timers for is not control logic."""
 
-    __slots__ = ("came_in", "heard", "own", "rank")
-
-    def __init__(self) -> None:
-        self.own = 0
-        """The turns that it took, where these may be what places it."""
-        self.heard: int | None = None
-        """The turn in which it heard of its cancellation."""
-        self.came_in = -1
-        """The latest turn in which one of its timers fired."""
-        self.rank = 0
-        """How many timers of control logic fired in that turn before it."""
+    yields: int = 0
+    """As in `Delivery.yields`."""
+    heard: int | None = None
+    """The turn in which it heard of its cancellation."""
+    came_in: int = -1
+    """The latest turn in which one of its timers fired."""
+    rank: int = 0
+    """How many timers of control logic fired in that turn before it."""
+    own: int = 0
+    """The turns that it took, where these may be what places it."""
 
 
 _control: ContextVar[Tape | Waiting | None] = ContextVar("tachograph_control", default=None)
@@ -132,6 +131,15 @@ class Outside:
             _control.reset(self._token)
         except ValueError:  # closed in another context than it was opened in
             _control.set(None)
+
+
+def called_outside(function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
+    """Call what is not control logic."""
+    token = _control.set(None)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _control.reset(token)
 
 
 class LoopTurns:
@@ -282,6 +290,10 @@ class TurnCounter:
         heard = self.mark() if call.heard is None else call.heard
         rank = call.rank if call.came_in == heard - 1 else 0
         return Delivery(yields, self.gap() + rank * _RANK + call.own * _OWN)
+
+    def delivery_of(self, call: Waiting | None) -> Delivery:
+        """The delivery of a call that just came back; None: it did so at once."""
+        return IMMEDIATE if call is None else self.delivery(call.yields, call)
 
     def gap(self) -> int:
         """Turns since the anchor, GAP_MAX where the loop ran dry between; this turn is the new anchor."""
