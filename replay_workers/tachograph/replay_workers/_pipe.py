@@ -10,7 +10,7 @@ from typing import cast
 from tachograph.core.boundary import RunContext
 from tachograph.core.redaction import Digests
 from tachograph.replay_workers._places import StreamKey
-from tachograph.replay_workers._wire import LENGTH_BYTES, Frame, checked_length, frame, unframe
+from tachograph.replay_workers._wire import Frame, frame, read_frame
 
 
 class ChildPipe:
@@ -23,7 +23,7 @@ class ChildPipe:
 
     def receive(self) -> tuple[Frame, bytes]:
         """The next frame."""
-        return unframe(self._exactly(checked_length(self._exactly(LENGTH_BYTES))))
+        return read_frame(self._exactly)
 
     def send(self, header: Frame) -> None:
         """Send a frame."""

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import cast
 
 from tachograph.core.errors import InternalError
-from tachograph.replay_workers._wire import LENGTH_BYTES, Frame, checked_length, frame, unframe
+from tachograph.replay_workers._wire import Frame, frame, read_frame
 from tachograph.replay_workers._zygote import GO
 
 _START_SECONDS_MAX = 60.0
@@ -67,7 +67,8 @@ class ReplayProcess:
         self.start()
         exchange = _Exchange(self._read_fd, self._write_fd, time.monotonic() + seconds_max)
         try:
-            exchange.write(GO + request)
+            exchange.write(GO)
+            exchange.write(request)
             return self._conversation(exchange, answer)
         except TimeoutError:
             self.close()
@@ -154,7 +155,7 @@ class _Exchange:
                 self._wait(self._write_fd, selectors.EVENT_WRITE)
 
     def read(self) -> Frame:
-        return unframe(self._exactly(checked_length(self._exactly(LENGTH_BYTES))))[0]
+        return read_frame(self._exactly)[0]
 
     def _exactly(self, count: int) -> bytes:
         parts: list[bytes] = []

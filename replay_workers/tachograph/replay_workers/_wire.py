@@ -7,7 +7,7 @@ Nothing is pickled: a frame can hold nothing but JSON and bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import orjson
@@ -22,7 +22,7 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Frame = dict[str, Json]
 
 LENGTH_BYTES = 8
-_HEADER_BYTES = 4
+HEADER_BYTES = 4
 FRAME_BYTES_MAX = 4 * 1024**3
 """Nothing that is replayed comes near it."""
 
@@ -46,23 +46,27 @@ class _Writer:
         return [start, end]
 
 
-def frame(header: Frame, blob: bytes = b"") -> bytes:
-    """A frame's bytes."""
+def frame(header: Frame, blob: Sequence[bytes] = ()) -> bytes:
+    """A frame's bytes; the blob's parts are put together here and nowhere else, for it is large."""
     text = orjson.dumps(header)
-    return b"".join(
-        (
-            (_HEADER_BYTES + len(text) + len(blob)).to_bytes(LENGTH_BYTES, "big"),
-            len(text).to_bytes(_HEADER_BYTES, "big"),
-            text,
-            blob,
-        )
-    )
+    length = HEADER_BYTES + len(text) + sum(map(len, blob))
+    return b"".join((length.to_bytes(LENGTH_BYTES, "big"), len(text).to_bytes(HEADER_BYTES, "big"), text, *blob))
 
 
-def unframe(data: bytes) -> tuple[Frame, bytes]:
-    """Header and blob of a frame, without its length."""
-    end = _HEADER_BYTES + int.from_bytes(data[:_HEADER_BYTES], "big")
-    return cast("Frame", orjson.loads(data[_HEADER_BYTES:end])), data[end:]
+def read_frame(exactly: Callable[[int], bytes]) -> tuple[Frame, bytes]:
+    """Header and blob of the next frame.
+
+    Args:
+        exactly: reads so many bytes from the pipe.
+
+    Raises:
+        InternalError: no frame is that long; the pipe is out of step.
+    """
+    length = int.from_bytes(exactly(LENGTH_BYTES), "big")
+    size = int.from_bytes(exactly(HEADER_BYTES), "big")
+    if not HEADER_BYTES + size <= length <= FRAME_BYTES_MAX:
+        raise InternalError(f"a frame of {length} bytes on the pipe of a replaying process")
+    return cast("Frame", orjson.loads(exactly(size))), exactly(length - HEADER_BYTES - size)
 
 
 def unit_frame(unit: Unit, extra: Frame) -> bytes:
@@ -85,7 +89,7 @@ def unit_frame(unit: Unit, extra: Frame) -> bytes:
         "steps_max": unit.steps_max,
         "extra": extra,
     }
-    return frame(header, b"".join(writer.parts))
+    return frame(header, writer.parts)
 
 
 def unit_of(header: Frame, blob: bytes) -> Unit:
@@ -224,15 +228,3 @@ def _piece(data: list[object], get: _Get) -> Piece:
 def _error(data: list[object], get: _Get) -> RecordedError:
     kind, bases, message, arguments = data
     return RecordedError(cast("str", kind), tuple(cast("list[str]", bases)), cast("str", message), get(arguments))
-
-
-def checked_length(data: bytes) -> int:
-    """The length of the frame that follows.
-
-    Raises:
-        InternalError: no frame is that long; the pipe is out of step.
-    """
-    length = int.from_bytes(data, "big")
-    if not _HEADER_BYTES <= length <= FRAME_BYTES_MAX:
-        raise InternalError(f"a frame of {length} bytes on the pipe of a replaying process")
-    return length
