@@ -31,6 +31,8 @@ def encode_body(value: object, *, ordered: bool = True) -> bytes:
         except TypeError:  # something in it needs a tag
             pass
         else:
+            if data.isascii() and b"$" not in data:  # most are, and then nothing below can apply
+                return data
             if not _needs_tags(data) and (ordered or not has_astral_key(data)):
                 return data
     return _encode_tagged(value, ordered)
