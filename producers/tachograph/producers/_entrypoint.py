@@ -41,7 +41,7 @@ def _found(function: Callable[..., object]) -> Entrypoint | None:
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     if not isinstance(qualified, str) or module is None or not _is_reachable(module, qualified, function):
         return None
-    name = _importable_name(module)
+    name = importable_name(module)
     if name is None:
         return None
     code_path, source = _where(module, name)
@@ -63,7 +63,7 @@ def _is_reachable(module: ModuleType, qualified: str, function: object) -> bool:
     return found is not None and found == function
 
 
-def _importable_name(module: ModuleType) -> str | None:
+def importable_name(module: ModuleType) -> str | None:
     """The name under which another process imports the module: `__main__` is the name of another one there."""
     if module.__name__ != "__main__":
         return module.__name__

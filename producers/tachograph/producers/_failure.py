@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import cast
 
 from tachograph.core.canonical import encode_body
 from tachograph.producers._entry import ErrorDraft
+from tachograph.producers._entrypoint import importable_name
 
 MESSAGE_CHARACTERS_MAX = 16_384
 """Longer messages are cut: they are for people."""
@@ -19,7 +21,10 @@ def error_draft(error: BaseException) -> ErrorDraft:
 
 
 def _name(cls: type) -> str:
-    return f"{cls.__module__}.{cls.__qualname__}"
+    module = cls.__module__
+    if module == "__main__":  # another process knows it by its importable name
+        module = importable_name(sys.modules[module]) or module
+    return f"{module}.{cls.__qualname__}"
 
 
 def _message(error: BaseException) -> str:
