@@ -166,6 +166,10 @@ class Schedule:
             for rank in member.later_first():
                 self._open("order", member.sequence.number, rank, hlc, urgent=True)
 
+    def is_turn(self, stream: StreamKey, number: int) -> bool:
+        """Whether everything that the recording has before a step has happened."""
+        return self._advance() >= self._order.begins[stream][number - 1]
+
     def advance(self, seconds: float) -> None:
         """Let virtual time pass."""
         self.now += seconds

@@ -39,6 +39,10 @@ from tachograph.replay_workers._unit import Unit
 from tachograph.schemas import CallOutcome
 
 
+_THREAD_WAIT_SECONDS = 0.5
+"""A thread that is out of its recorded turn waits so long for the others to do something."""
+
+
 class Outside(Protocol):
     """What a replay asks its parent for; it holds no key and no log."""
 
@@ -92,6 +96,10 @@ class Session:
         self._outcomes: list[Divergence] = []
         self._texts: dict[str, str] = {}
         self._lock = threading.RLock()
+        self._turns = threading.Condition(self._lock)
+        self._taken = 0
+        """Steps that were taken, by any thread."""
+        self._threads_before = threading.active_count()
 
     def own(self) -> Stream:
         """The unit's own stream."""
@@ -115,10 +123,12 @@ class Session:
         """
         with self._lock:
             matcher = stream.matcher
+            if threading.active_count() > self._threads_before and matcher is not None:
+                self._wait_for_turn(stream, matcher, step)
             if self.schedule.halted or matcher is None:
                 raise self._unheld(stream)
             expected = matcher.expected
-            if expected is None or expected.key != step.key or expected.name != step.name:
+            if expected is None or not _is_same(expected, step):
                 if not matcher.diverged:
                     self.schedule.astray(expected.hlc if expected is not None else 0)
                 step = replace(step, where=place_of(sys._getframe(1)))  # noqa: SLF001 the frame is what is asked for
@@ -130,14 +140,29 @@ class Session:
                 raise self.halt()
             if match.step is not None:
                 self._passed(stream, match.step, tentative=match.tentative)
+                self._turns.notify_all()
             if step.number > self.unit.steps_max:
                 self.miss(f"{stream.key[0]!r} was stopped after {self.unit.steps_max} steps, the most that was allowed")
                 raise self.halt()
             return match
 
+    def _wait_for_turn(self, stream: Stream, matcher: Matcher, step: Step) -> None:
+        """Control logic has threads: each waits here until what the recording has before its step has been done.
+
+        Nobody waits longer than the others take to do anything at all.
+        """
+        taken = -1
+        while taken != self._taken and not matcher.diverged and not self.schedule.halted:
+            expected = matcher.expected
+            if expected is not None and _is_same(expected, step) and self.schedule.is_turn(stream.key, expected.number):
+                return
+            taken = self._taken
+            self._turns.wait_for(lambda: self._taken != taken, _THREAD_WAIT_SECONDS)  # noqa: B023 called right here
+
     def outcome(self, request: Request, stream: Stream, step: Step, fixture: Fixture) -> Outcome:
         """A recorded outcome, as control logic got it."""
-        self._served[request.kind] += 1
+        with self._lock:
+            self._served[request.kind] += 1
         if fixture.seq > stream.latest_seq:
             stream.latest_seq = fixture.seq
         if fixture.redacted:
@@ -268,6 +293,7 @@ class Session:
         return stream
 
     def _passed(self, stream: Stream, step: Step, *, tentative: bool) -> None:
+        self._taken += 1
         self.schedule.began(stream.key, step.number)
         if not tentative and step.seq > stream.latest_seq and step.kind != "agent":
             stream.latest_seq = step.seq
@@ -287,3 +313,7 @@ class Session:
 
 def _name(step: Step) -> str:
     return f"{step.name} (step {step.number} of {step.agent_id!r})"
+
+
+def _is_same(expected: Step, step: Step) -> bool:
+    return expected.key == step.key and expected.name == step.name and expected.kind == step.kind
