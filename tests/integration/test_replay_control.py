@@ -82,7 +82,7 @@ def test_what_control_logic_prints_does_not_reach_the_protocol(
         "logging": 'import logging; logging.basicConfig(force=True); logging.getLogger().error("noise")',
         "faulthandler": 'import sys; print("noise", file=sys.stderr); sys.stdout.fileno() if False else None',
     }[way]
-    source = f'def desk(run):\n    with run.agent("clerk") as agent:\n        agent.call(work, 1)\n        WRITE\n'
+    source = 'def desk(run):\n    with run.agent("clerk") as agent:\n        agent.call(work, 1)\n        WRITE\n'
     run_id = replays.record(source.replace("WRITE", "pass"))
     reproduced(replays.replay(run_id, source.replace("WRITE", write)))
     out, err = capfd.readouterr()

@@ -66,11 +66,8 @@ def desk(run):
         agent.call(work, [dice.random(), agent.new_id()])
         agent.call(work, [dice.random(), agent.new_id()])
 """
-    found = replays.changed(
-        before, ('        agent.call(work, [dice.random(), agent.new_id()])\n' * 2,
-                 '        agent.call(work, [dice.random(), agent.new_id()])\n        agent.random("more").random()\n'
-                 '        agent.call(work, [dice.random(), agent.new_id()])\n')
-    )  # fmt: skip
+    draw = "        agent.call(work, [dice.random(), agent.new_id()])\n"
+    found = replays.changed(before, (draw * 2, f'{draw}        agent.random("more").random()\n{draw}'))
     assert (found.kind, found.step) == (DivergenceKind.CALL_EXTRA, 4)
     assert found.replayed is not None
     assert (found.replayed.kind, found.replayed.name) == ("random", "more")
@@ -252,10 +249,8 @@ def desk(run):
 
 def test_a_new_agent_is_named(replays: Replays) -> None:
     """An agent that the recording does not have has no answers."""
-    found = replays.changed(
-        STEPS, ('        agent.call(work, "two")',
-                '        with agent.agent("helper") as helper:\n            helper.call(work, 1)\n'
-                '        agent.call(work, "two")')
-    )  # fmt: skip
+    two = '        agent.call(work, "two")\n'
+    opens = '        with agent.agent("helper") as helper:\n            helper.call(work, 1)\n'
+    found = replays.changed(STEPS, (two, opens + two))
     assert found.replayed is not None
     assert (found.agent_id, found.step, found.replayed.kind, found.replayed.name) == ("clerk", 2, "agent", "helper")

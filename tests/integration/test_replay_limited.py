@@ -89,7 +89,9 @@ def desk(run):
 
 def test_a_missing_body_is_named(replays: Replays) -> None:
     """The unit that needs it is not driven at all."""
-    run_id = replays.record('def desk(run):\n    with run.agent("a") as agent:\n        agent.call(work, "x" * 100_000)\n')
+    run_id = replays.record(
+        'def desk(run):\n    with run.agent("a") as agent:\n        agent.call(work, "x" * 100_000)\n'
+    )
     for path in (replays.path / "home" / "objects").rglob("*"):
         if path.is_file():
             path.unlink()
@@ -103,7 +105,9 @@ def _rewritten(replays: Replays, change: object) -> None:
     assert callable(change)
     (segment,) = segments_of(replays.home)
     data = segment.read_bytes()
-    segment.write_bytes(joined(data[:HEADER_BYTES], [new for frame in frames_of(data) if (new := change(frame.payload))]))
+    segment.write_bytes(
+        joined(data[:HEADER_BYTES], [new for frame in frames_of(data) if (new := change(frame.payload))])
+    )
 
 
 def test_an_unsupported_schema_version_is_named(replays: Replays) -> None:
@@ -129,7 +133,8 @@ def test_an_unknown_event_that_may_be_skipped_is_skipped(replays: Replays) -> No
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [(b'"two"', b'"owt"'), (b"\x08work", b"\x08wirk"), (b"\x08done", b"\x08dome"), (b"desk:desk", b"desk:disk")]
+    ("old", "new"),
+    [(b'"two"', b'"owt"'), (b"\x08work", b"\x08wirk"), (b"\x08done", b"\x08dome"), (b"desk:desk", b"desk:disk")],
 )
 def test_a_changed_event_is_no_divergence(replays: Replays, old: bytes, new: bytes) -> None:
     """An event whose hash does not fit is no evidence: neither that control logic did the same, nor that it did not."""
@@ -246,7 +251,10 @@ def test_an_agent_that_takes_too_many_steps_is_stopped(replays: Replays) -> None
 
 @pytest.mark.parametrize(
     "loop",
-    ["while True:\n            pass", "import time\n        time.sleep(1e9)\n        while time.time():\n            pass"],
+    [
+        "while True:\n            pass",
+        "import time\n        time.sleep(1e9)\n        while time.time():\n            pass",
+    ],
 )
 def test_control_logic_that_loops_without_the_boundary_is_killed(tmp_path: Path, loop: str) -> None:
     """At the wall limit, with all it started; the next replay goes on in a new process."""
@@ -300,7 +308,9 @@ def test_events_stay_what_they_were_after_all_this(replays: Replays) -> None:
 def test_a_module_that_is_found_elsewhere_is_not_taken_for_the_recorded_one(replays: Replays) -> None:
     """A name that the standard library has as well is looked for in the recorded directory first."""
     directory = replays.code("")
-    (directory / "statistics.py").write_text("def desk(run):\n    with run.agent('a') as agent:\n        agent.call(str, 1)\n")
+    (directory / "statistics.py").write_text(
+        "def desk(run):\n    with run.agent('a') as agent:\n        agent.call(str, 1)\n"
+    )
     with imported(directory), Recorder(replays.path / "home") as recorder:
         with recorder.run("r", entrypoint="statistics:desk") as run, run.agent("a") as agent:
             agent.call(str, 1)

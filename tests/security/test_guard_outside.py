@@ -181,7 +181,15 @@ def test_a_replaying_process_sees_neither_keys_nor_log(
     assert isinstance(seen, dict)
     environ = seen["environ"]
     assert isinstance(environ, dict)
-    assert environ.keys() <= {"LANG", "LC_CTYPE", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "PYTHONUTF8", "TZ"}
+    assert environ.keys() <= {
+        "LANG",
+        "LC_CTYPE",
+        "PATH",
+        "PYTHONDONTWRITEBYTECODE",
+        "PYTHONHASHSEED",
+        "PYTHONUTF8",
+        "TZ",
+    }
     descriptors = seen["fds"]
     assert isinstance(descriptors, dict)
     assert {str(target).partition(":")[0] for target in descriptors.values()} == {"/dev/null", "pipe"}

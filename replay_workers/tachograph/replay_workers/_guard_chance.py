@@ -29,11 +29,11 @@ class _Shared:
         self.generator = random.Random(_SEED)
         self.seeded = False
 
-    def seed(self, a: Any = None, version: int = 2) -> None:  # whatever random.seed takes  # noqa: ANN401
+    def seed(self, a: Any = None, version: int = 2) -> None:  # whatever random.seed takes
         self.seeded = a is not None
         self.generator.seed(_SEED if a is None else a, version)
 
-    def setstate(self, state: Any) -> None:  # as random.getstate gave it  # noqa: ANN401
+    def setstate(self, state: Any) -> None:  # as random.getstate gave it
         self.seeded = True
         self.generator.setstate(state)
 
@@ -75,12 +75,12 @@ def _noticing(watch: Watch, what: str, source: Source, make: Callable[..., objec
 
 def _random_class(watch: Watch) -> type[random.Random]:
     class Random(random.Random):
-        def __init__(self, x: Any = None) -> None:  # whatever random.Random takes  # noqa: ANN401
+        def __init__(self, x: Any = None) -> None:  # whatever random.Random takes
             if x is None:
                 watch.read("random.Random", "random")
             super().__init__(_SEED if x is None else x)
 
-        def seed(self, a: Any = None, version: int = 2) -> None:  # noqa: ANN401
+        def seed(self, a: Any = None, version: int = 2) -> None:
             super().seed(_SEED if a is None else a, version)
 
     Random.__module__ = "random"

@@ -133,7 +133,7 @@ def _is_code(path: object) -> bool:
 
 
 def _nowhere(handler: logging.FileHandler) -> TextIO:
-    return cast("TextIO", open(os.devnull, handler.mode, encoding="utf-8"))  # noqa: SIM115 the handler closes it
+    return cast("TextIO", open(os.devnull, handler.mode, encoding="utf-8"))
 
 
 def _noticing(watch: Watch, name: str, source: Source) -> Callable[..., object]:

@@ -108,10 +108,10 @@ def _formatting(watch: Watch, clock: VirtualClock) -> list[Patch]:
     """Functions that write the time as text, and read the clock when they are given none."""
     asctime, local, strftime = time.asctime, time.localtime, time.strftime
 
-    def written(moment: Any = None) -> str:  # a struct_time, or a tuple of as many numbers  # noqa: ANN401
+    def written(moment: Any = None) -> str:  # a struct_time, or a tuple of as many numbers
         return asctime(_moment("asctime") if moment is None else moment)
 
-    def formatted(text: str, moment: Any = None) -> str:  # noqa: ANN401
+    def formatted(text: str, moment: Any = None) -> str:
         return strftime(text, _moment("strftime") if moment is None else moment)
 
     def _moment(name: str) -> time.struct_time:
@@ -145,7 +145,7 @@ class _StandIn(type):
             return issubclass(subclass, cls._stands_for)
         return super().__subclasscheck__(subclass)
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # a constructor's arguments  # noqa: ANN401
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # a constructor's arguments
         if "_stands_for" in vars(cls):
             return cls._stands_for(*args, **kwargs)
         return super().__call__(*args, **kwargs)
@@ -165,7 +165,7 @@ def _datetime_class(watch: Watch, clock: VirtualClock) -> type:
         @classmethod
         def today(cls) -> real.datetime:  # type: ignore[override]
             watch.read("datetime.today", "clock")
-            return genuine.fromtimestamp(clock.wall())  # noqa: DTZ006 as datetime.today does
+            return genuine.fromtimestamp(clock.wall())
 
         @classmethod
         def utcnow(cls) -> real.datetime:  # type: ignore[override]
@@ -186,7 +186,7 @@ def _date_class(watch: Watch, clock: VirtualClock) -> type:
         @classmethod
         def today(cls) -> real.date:  # type: ignore[override]
             watch.read("date.today", "clock")
-            return genuine.fromtimestamp(clock.wall())  # noqa: DTZ012 as date.today does
+            return genuine.fromtimestamp(clock.wall())
 
     date.__module__ = "datetime"
     date.__qualname__ = "date"
