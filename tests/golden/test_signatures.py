@@ -28,6 +28,15 @@ FIRES = [
     (
         "SIDE_EFFECT_UNKNOWN_RETRY_DUPLICATE",
         FailureClass.SIDE_EFFECT,
+        (
+            "a effect mail('ann', 'hello', '0f8fad5b-d9cb-469f-a165-70867728950e') 0f8fad5b-d9cb-469f-a165-70867728950e UNKNOWN; "
+            "a effect mail('ann', 'hello', '7c9e6679-7425-40de-944b-e07fc1f90ae7') 7c9e6679-7425-40de-944b-e07fc1f90ae7 RECEIPTED"
+        ),
+        ("r1/a#1.2", "r1/a#1.6"),
+    ),
+    (
+        "SIDE_EFFECT_UNKNOWN_RETRY_DUPLICATE",
+        FailureClass.SIDE_EFFECT,
         "a effect mail('ann') k1 UNKNOWN; a effect mail('ann') k2 RECEIPTED",
         ("r1/a#1.2", "r1/a#1.6"),
     ),
@@ -94,6 +103,22 @@ FIRES = [
 ]
 
 NEARLY = [
+    (
+        "SIDE_EFFECT_DUPLICATE",
+        "orders are told apart by UUIDs",
+        (
+            "a effect refund('0f8fad5b-d9cb-469f-a165-70867728950e', 42) refund:0f8fad5b-d9cb-469f-a165-70867728950e RECEIPTED; "
+            "a effect refund('7c9e6679-7425-40de-944b-e07fc1f90ae7', 42) refund:7c9e6679-7425-40de-944b-e07fc1f90ae7 RECEIPTED"
+        ),
+    ),
+    (
+        "SIDE_EFFECT_UNKNOWN_RETRY_DUPLICATE",
+        "orders are told apart by UUIDs, after UNKNOWN too",
+        (
+            "a effect refund('0f8fad5b-d9cb-469f-a165-70867728950e', 42) refund:0f8fad5b-d9cb-469f-a165-70867728950e UNKNOWN; "
+            "a effect refund('7c9e6679-7425-40de-944b-e07fc1f90ae7', 42) refund:7c9e6679-7425-40de-944b-e07fc1f90ae7 RECEIPTED"
+        ),
+    ),
     (
         "SIDE_EFFECT_DUPLICATE",
         "a number that is the key is what the effect is about",

@@ -14,7 +14,12 @@ _HAPPENED = frozenset({EffectState.CONFIRMED, EffectState.RECONCILED})
 _MAY_HAVE_HAPPENED = _HAPPENED | {EffectState.UNKNOWN, EffectState.EXECUTING}
 
 _TOKEN = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{12,}")
-"""What tells attempts apart inside an idempotency key: a UUID, a hexadecimal token."""
+"""A UUID, a hexadecimal token."""
+
+_NAMED = re.compile(
+    rb'"(?:idempotency_key|attempt|attempt_id|attempt_number|retry|request_id|nonce)":(?:"[^"]*"|[0-9]+)'
+)
+"""An argument that by its name only tells attempts apart."""
 
 _COUNTER = re.compile(r"(?P<word>try|attempt)?[^0-9a-zA-Z]{0,2}(?<![0-9])(?P<number>[0-9]{1,2})$", re.IGNORECASE)
 """Or a small counter at its end, behind something else."""
@@ -25,8 +30,11 @@ _APART = b"\0"
 _LEAF = rb"(?<=[:,\[])%b(?=[,\]}])"
 """A whole number or text in a canonical body."""
 
-_ALONE = b'"args":[' + _APART + b"]"
-"""The counter would be all that the effect is given."""
+_BESIDE_TOKEN = 3
+"""Two more arguments, and the comma between `args` and `kwargs`."""
+
+_BESIDE_COUNTER = 2
+"""One more argument, and that comma."""
 
 _PLACES_MAX = 8
 """Arguments that equal the counter: more are not looked at."""
@@ -75,37 +83,44 @@ def _was_unknown_at(effect: EffectRecord, hlc: int) -> bool:
 
 
 def _essence(effect: EffectRecord) -> bytes:
-    """What an effect does: its arguments, apart from tokens that only tell attempts apart in its key."""
+    """What an effect does: its arguments, apart from those that by their names only tell attempts apart."""
     arguments = effect.arguments
     if arguments is None:
         return b""
-    tokens = _TOKEN.findall(effect.idempotency_key or "")
-    if arguments.inline is None or not tokens:
+    if arguments.inline is None or effect.idempotency_key is None:
         return arguments.digest
-    plain = arguments.inline
-    for token in tokens:
-        plain = plain.replace(f'"{token}"'.encode(), _APART)
+    plain = _NAMED.sub(_APART, arguments.inline)
     return plain if plain != arguments.inline else arguments.digest
 
 
 def _retry_essences(effect: EffectRecord) -> tuple[bytes, ...]:
     """What it does apart from a counter of attempts, for each argument that may be one: only after UNKNOWN is this told.
 
-    A number at a key's end may as well be what the effect is about: where no word says that attempts are counted, one
-    digit must stand among other arguments.
+    A number or a token in a key may as well be what the effect is about: where no word says that attempts are counted, it
+    must stand among other arguments, and after UNKNOWN a warning too many is better than one too few.
     """
     key = effect.idempotency_key or ""
     inline = effect.arguments.inline if effect.arguments is not None else None
-    counter = _COUNTER.search(key)
-    if counter is None or inline is None or (counter.start() == 0 and counter["word"] is None):
+    if inline is None:
         return ()
+    leaves, others = _attempt_leaves(key)
+    places = [at for leaf in leaves for at in re.finditer(_LEAF % re.escape(leaf.encode()), inline)]
+    if not places or inline.count(b",") < others:
+        return ()
+    return tuple(inline[: at.start()] + _APART + inline[at.end() :] for at in places[:_PLACES_MAX])
+
+
+def _attempt_leaves(key: str) -> tuple[list[str], int]:
+    """What in the arguments may only tell attempts apart, as JSON, and how many commas must be there beside it."""
+    if _TOKEN.fullmatch(key):
+        return [f'"{key}"'], _BESIDE_TOKEN
+    counter = _COUNTER.search(key)
+    if counter is None or (counter.start() == 0 and counter["word"] is None):
+        return [], 0
+    number = counter["number"]
     if counter["word"]:
-        leaves = {counter["number"], f'"{counter["number"]}"', f'"{key}"'}
-    else:
-        leaves = {counter["number"]} if len(counter["number"]) == 1 else set()
-    places = [at for leaf in sorted(leaves) for at in re.finditer(_LEAF % re.escape(leaf.encode()), inline)]
-    apart = (inline[: at.start()] + _APART + inline[at.end() :] for at in places[:_PLACES_MAX])
-    return tuple(rest for rest in apart if counter["word"] or _ALONE not in rest)
+        return [number, f'"{number}"', f'"{key}"'], 0
+    return ([number], _BESIDE_COUNTER) if len(number) == 1 else ([], 0)
 
 
 def _retried(unknown: EffectRecord, retry: EffectRecord) -> SignatureHit:
