@@ -27,9 +27,9 @@ class Alternative:
 class Otherwise:
     """What an attempt does differently from the first one."""
 
-    early: Mapping[int, int] = field(default_factory=dict)
-    orders: Mapping[int, int] = field(default_factory=dict)
-    waits: Mapping[int, int] = field(default_factory=dict)
+    early: Mapping[int, int] = field(default_factory=dict[int, int])
+    orders: Mapping[int, int] = field(default_factory=dict[int, int])
+    waits: Mapping[int, int] = field(default_factory=dict[int, int])
 
     def with_(self, one: Alternative) -> Otherwise:
         """This, and one thing more."""

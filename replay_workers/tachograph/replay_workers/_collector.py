@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 _lock = threading.Lock()
@@ -13,7 +13,7 @@ _was_enabled = False
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def collector_paused() -> Generator[None]:
     """No cycles are collected within this, in any thread. A run of 10,000 calls would be looked through a hundred times."""
     global _paused, _was_enabled  # noqa: PLW0603 there is one collector, and several runs may be read at once
     with _lock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import cast
 
@@ -43,9 +43,9 @@ def drive(
     except UnreadableBody as error:
         session.miss(f"The arguments of the entry point cannot be read: {error}")
         return None
-    before = asyncio.get_event_loop_policy()
+    before = asyncio.get_event_loop_policy()  # pyright: ignore[reportDeprecated] from 3.14 on
     policy = policy or VirtualPolicy(session.schedule)
-    asyncio.set_event_loop_policy(policy)
+    asyncio.set_event_loop_policy(policy)  # pyright: ignore[reportDeprecated] from 3.14 on
     try:
         if inspect.iscoroutinefunction(entrypoint):
             _on_loop(session, policy.new_event_loop(), _asynchronous(session, tape, entrypoint, args, kwargs))
@@ -56,7 +56,7 @@ def drive(
     except BaseException as error:  # noqa: BLE001 whatever it is, it is how control logic ended
         return "{}: {}".format(*described_error(error))
     finally:
-        asyncio.set_event_loop_policy(before)
+        asyncio.set_event_loop_policy(before)  # pyright: ignore[reportDeprecated] from 3.14 on
     return "OK"
 
 
@@ -135,7 +135,7 @@ def _clean_up(session: Session, loop: VirtualLoop) -> None:
 
 
 @contextmanager
-def _current(face: Run | Agent | SyncAgent) -> Iterator[None]:
+def _current(face: Run | Agent | SyncAgent) -> Generator[None]:
     """Make an agent the current one; a run has none of its own."""
     if isinstance(face, Run):
         yield

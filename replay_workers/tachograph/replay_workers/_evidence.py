@@ -43,17 +43,17 @@ class Evidence:
 
     run_id: str
     name: str = ""
-    events: list[Event] = field(default_factory=list)
-    units: list[Unit] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list[Event])
+    units: list[Unit] = field(default_factory=list[Unit])
     fidelity: str = "COMPLETE"
-    missing: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list[str])
     """Sentences: what evidence is not there."""
-    taints: list[str] = field(default_factory=list)
+    taints: list[str] = field(default_factory=list[str])
     undriven: int = 0
     """Units that cannot be driven; `missing` says why."""
-    skipped: set[tuple[StreamKey, int]] = field(default_factory=set)
+    skipped: set[tuple[StreamKey, int]] = field(default_factory=set[tuple[StreamKey, int]])
     """(stream, `seq`) of events of unknown types that may be skipped."""
-    inputs: dict[str, object] = field(default_factory=dict)
+    inputs: dict[str, object] = field(default_factory=dict[str, object])
     """The input snapshot of the run's entry point."""
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from tachograph.core.boundary import current_agent
@@ -16,7 +16,7 @@ from tachograph.replay_workers._watch import REMEDIES, Noticed, Watch
 
 
 @contextmanager
-def ordered(session: Session) -> Iterator[None]:
+def ordered(session: Session) -> Generator[None]:
     """Give an order to what asyncio leaves to addresses, while control logic is imported and driven."""
     undo = [_applied(patch) for patch in unordered_patches(session.schedule)]
     try:
@@ -26,7 +26,7 @@ def ordered(session: Session) -> Iterator[None]:
 
 
 @contextmanager
-def guarded(session: Session) -> Iterator[None]:
+def guarded(session: Session) -> Generator[None]:
     """Watch over the process while control logic is imported and driven."""
     watch = Watch(lambda noticed: _report(session, noticed))
     schedule = session.schedule

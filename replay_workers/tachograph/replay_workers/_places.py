@@ -16,8 +16,7 @@ from tachograph.core.boundary import (
 )
 from tachograph.core.replay import Fixture, Step, StreamSteps
 from tachograph.replay_workers._signal import Signal
-from tachograph.schemas import quick
-from tachograph.schemas import GAP_MAX
+from tachograph.schemas import GAP_MAX, quick
 
 END = -1
 """Piece number of a call's end."""
@@ -78,16 +77,16 @@ class Place:
 class Order:
     """Every beginning and every arrival of a unit, in recorded order."""
 
-    places: list[Place | None] = field(default_factory=list)
+    places: list[Place | None] = field(default_factory=list[Place | None])
     """None: a step begins here."""
-    begins: dict[StreamKey, list[int]] = field(default_factory=dict)
+    begins: dict[StreamKey, list[int]] = field(default_factory=dict[StreamKey, list[int]])
     """Index of the beginning of each step, by stream and step number - 1."""
-    agents: list[str] = field(default_factory=list)
+    agents: list[str] = field(default_factory=list[str])
     """Whose event it is."""
-    hlc: list[int] = field(default_factory=list)
-    at: list[float] = field(default_factory=list)
+    hlc: list[int] = field(default_factory=list[int])
+    at: list[float] = field(default_factory=list[float])
     """Seconds since the unit's first event; of a beginning: when it was surely over."""
-    arrivals: dict[PlaceKey, Place] = field(default_factory=dict)
+    arrivals: dict[PlaceKey, Place] = field(default_factory=dict[PlaceKey, Place])
 
 
 Times = Mapping[StreamKey, Sequence[int]]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import cast
 
 from tachograph.core import errors
 from tachograph.core.canonical import decode_body
@@ -42,13 +43,15 @@ def _parts(recorded: RecordedError) -> tuple[tuple[object, ...], dict[str, objec
         return (recorded.message,), {}
     value = decode_body(recorded.arguments)
     if isinstance(value, dict):
-        arguments, attributes = value.get("args", ()), value.get("attributes", {})
-        return _several(arguments), attributes if isinstance(attributes, dict) else {}
+        parts = cast("dict[str, object]", value)
+        attributes = parts.get("attributes", {})
+        named = cast("dict[str, object]", attributes) if isinstance(attributes, dict) else {}
+        return _several(parts.get("args", ())), named
     return _several(value), {}
 
 
 def _several(value: object) -> tuple[object, ...]:
-    return tuple(value) if isinstance(value, list | tuple) else (value,)
+    return tuple(cast("Sequence[object]", value)) if isinstance(value, list | tuple) else (value,)
 
 
 def _find(name: str, known: Iterable[type[BaseException]]) -> type[BaseException] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -159,7 +159,7 @@ class _Pool:
             return replay_run(home, run_id, options, process)
 
     @contextmanager
-    def _taken(self) -> Iterator[ReplayProcess]:
+    def _taken(self) -> Generator[ReplayProcess]:
         process = self._idle.get()
         try:
             yield process

@@ -69,7 +69,7 @@ class Watch:
             return False
         self._busy = True
         try:
-            return self._noticed(what, source, sys._getframe(depth + 1), internal=internal)  # noqa: SLF001
+            return self._noticed(what, source, sys._getframe(depth + 1), internal=internal)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         finally:
             self._busy = False
 
