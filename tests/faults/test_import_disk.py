@@ -11,14 +11,19 @@ from public_runs import BOOKING, nothing
 from tachograph.producers.importers import import_airline
 from tachograph.stores import Home, verify_home
 
+FITTING = 3
+"""Rows that are imported before the disk is full."""
+
 _SCRIPT = """
 import resource, sys
 from pathlib import Path
 from tachograph.core.errors import SpoolUnwritable
 from tachograph.producers.importers import import_airline
+home, first, second = map(Path, sys.argv[1:])
+import_airline(home, [first], lambda *step: None)
 resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))  # no file can grow beyond: the disk is full
 try:
-    import_airline(Path(sys.argv[1]), [Path(sys.argv[2])], lambda *step: None)
+    import_airline(home, [second], lambda *step: None)
 except SpoolUnwritable as error:
     print(f"refused: {error}")
 """
@@ -26,15 +31,17 @@ except SpoolUnwritable as error:
 
 def test_an_import_onto_a_full_disk_says_so_and_can_be_taken_up_again(tmp_path: Path) -> None:
     """The error names the log; nothing is damaged; a second import brings exactly what is missing."""
-    home, path = tmp_path / "home", tmp_path / "rows.json"
-    path.write_text(json.dumps([{**BOOKING, "task_id": number} for number in range(40)]))
-    command = [sys.executable, "-c", _SCRIPT, str(home), str(path)]
+    home, files = tmp_path / "home", [tmp_path / "first.json", tmp_path / "second.json"]
+    rows = [{**BOOKING, "task_id": number} for number in range(FITTING + 40)]
+    files[0].write_text(json.dumps(rows[:FITTING]))
+    files[1].write_text(json.dumps(rows[FITTING:]))
+    command = [sys.executable, "-c", _SCRIPT, str(home), *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert "refused: cannot write the event log" in done.stdout
     assert "Traceback" not in done.stderr
     assert not [found for found in verify_home(Home.open(home)).findings if found.severity == "damage"]
-    result = import_airline(home, [path], nothing)
+    result = import_airline(home, files, nothing)
     there = len(result.skipped)
-    assert 0 < there < 40
-    assert len(result.run_ids) == 40 - there
+    assert FITTING <= there < len(rows)
+    assert len(result.run_ids) == len(rows) - there

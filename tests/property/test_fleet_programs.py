@@ -31,7 +31,7 @@ NIGHTLY = os.environ.get("TACHO_NIGHTLY") == "1"
 PROGRAMS = 2_000 if NIGHTLY else 200
 CHANGED = 500 if NIGHTLY else 30
 IN_CHILDREN = 200 if NIGHTLY else 20
-SEED = int(os.environ.get("TACHO_SEED", "20_000"))
+SEED = int(os.environ.get("FLEET_PROGRAMS_SEED", "20_000"))
 
 NEW_NUMBER = 999_999_999
 

@@ -171,7 +171,7 @@ def test_a_replaying_process_sees_neither_keys_nor_log(
     tmp_path: Path, process: ReplayProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its environment is its own, only the pipe is open, and nothing that it holds says where the home is."""
-    monkeypatch.setenv("TACHO_SECRET", "s3cret-of-the-parent")
+    monkeypatch.setenv("OUTSIDE_SECRET", "s3cret-of-the-parent")
     replays = Replays(tmp_path, process)
     with ReplayProcess() as fresh:
         run_id = replays.record(guarded_fleet.looks_around)

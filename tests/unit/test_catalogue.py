@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sqlite3
 from pathlib import Path
 
@@ -290,6 +291,36 @@ def test_a_home_that_cannot_be_written_is_catalogued_in_memory(home: Home, monke
     assert [row.run_id for row in again.catalogue.runs()] == ["run-1"]
     assert rebuild(again, check=True).differences == ()
     assert not (home.path / "catalogue.db").exists()
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("denied", ["catalogue.db", ""])
+def test_a_catalogue_that_cannot_be_written_is_not_said_to_be_rebuilt(
+    home: Home, monkeypatch: pytest.MonkeyPatch, denied: str, check: bool
+) -> None:
+    """Of a file or a directory that somebody else owns: nothing is claimed, the damage stays and is named."""
+    with home.new_spool() as writer:
+        writer.append(small_fleet(digester=home.digester))
+    (home.path / "catalogue.db").write_bytes(b"no database")
+    real = os.access
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != home.path / denied and real(path, mode))
+    again = Home.open(home.path)
+    assert [row.run_id for row in again.catalogue.runs()] == ["run-1"]
+    with pytest.raises(StoreUnavailable, match=r"catalogue\.db.*as the owner"):
+        rebuild(again, check=check)
+    assert (home.path / "catalogue.db").read_bytes() == b"no database"
+
+
+def test_a_catalogue_that_can_be_written_meanwhile_is_kept(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was catalogued in memory is rebuilt into the file as soon as there can be one."""
+    with home.new_spool() as writer:
+        writer.append(small_fleet(digester=home.digester))
+    again = Home.open(home.path)
+    with monkeypatch.context() as denied:
+        denied.setattr("os.access", lambda path, mode: False)
+        assert len(again.catalogue.runs()) == 1
+    assert rebuild(again, check=False).runs == 1
+    assert (home.path / "catalogue.db").exists()
 
 
 def _ask(path: Path, start: multiprocessing.synchronize.Event, out: multiprocessing.SimpleQueue) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tachograph.core.errors import StoreUnavailable
+from tachograph.stores._files import reason_of
 from tachograph.stores._forks import close_in_children
 
 SCHEMA_VERSION = 1
@@ -70,6 +71,7 @@ class Database:
         self.path = Path(path)
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
+        self._in_file = False
         close_in_children(self)
 
     def abandon(self) -> None:
@@ -107,11 +109,35 @@ class Database:
         for statement in _EMPTY:
             self.change(statement)
 
+    def require_file(self) -> None:
+        """Make sure that what is changed from here on is kept, and not in memory alone.
+
+        Raises:
+            StoreUnavailable: this user may not write the file, or the directory that it lies in.
+        """
+        with self._lock:
+            if not self._in_file:
+                self.close()
+            if not is_kept(self.path):
+                raise StoreUnavailable(
+                    str(self.path),
+                    "this user may write neither it nor beside it, so that it can be neither compared nor made anew; "
+                    "run the command as the owner of the home, on a medium that can be written",
+                )
+
     def discard(self) -> None:
-        """Delete the file; the next use makes an empty one."""
+        """Delete the file; the next use makes an empty one.
+
+        Raises:
+            StoreUnavailable: it cannot be deleted.
+        """
         self.close()
         for suffix in ("", "-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+            beside = self.path.with_name(self.path.name + suffix)
+            try:
+                beside.unlink(missing_ok=True)
+            except OSError as error:
+                raise StoreUnavailable(str(beside), f"it cannot be deleted: {reason_of(error)}") from error
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""
@@ -132,7 +158,8 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = _connect(str(self.path) if _is_writable(self.path) else IN_MEMORY)
+            self._in_file = is_kept(self.path)
+            self._connection = _connect(str(self.path) if self._in_file else IN_MEMORY)
         return self._connection
 
 
@@ -145,9 +172,14 @@ _EMPTY = (
 )
 
 
-def _is_writable(path: Path) -> bool:
-    """Whether a database can be kept there; a home that cannot be written is catalogued in memory."""
-    return str(path) == IN_MEMORY or os.access(path if path.exists() else path.parent, os.W_OK)
+def is_kept(path: Path) -> bool:
+    """Whether a database can be kept there; a home that cannot be written is catalogued in memory.
+
+    SQLite writes beside the file as well.
+    """
+    if str(path) == IN_MEMORY:
+        return True
+    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
 
 
 def _connect(path: str) -> sqlite3.Connection:

@@ -53,8 +53,11 @@ def rebuild(home: Home, *, check: bool) -> RebuildReport:
         check: only compare; else the catalogue is replaced by what was folded.
 
     Raises:
-        StoreUnavailable: the log cannot be read, or the catalogue cannot be written.
+        StoreUnavailable: the log cannot be read, or the catalogue cannot be written by this user. Comparing brings it
+            up to date first, so that a catalogue on a read-only medium can be compared only where there is none.
     """
+    if not check or home.catalogue.database.path.exists():
+        home.catalogue.database.require_file()
     present, made = _both(home)
     differences = _differences(present, made)
     if not check:
