@@ -61,7 +61,7 @@ def _find(name: str, known: Iterable[type[BaseException]]) -> type[BaseException
     module, _, qualified = name.rpartition(".")
     if module == "builtins":
         return _exception(getattr(builtins, qualified, None))
-    if module.startswith("tachograph.core.errors") or module.startswith("tachograph.schemas"):
+    if module.startswith(("tachograph.core.errors", "tachograph.schemas")):
         return _exception(getattr(errors, qualified, None))
     return _among_imported(name)
 
