@@ -39,9 +39,9 @@ class Put(Protocol):
 class Journal:
     """What a recorder writes through. In a forked child it is replaced by a fresh one."""
 
-    def __init__(self, home: Home, settings: Settings, redaction: Redaction, now_us: Callable[[], int]) -> None:
+    def __init__(self, home: Home, settings: Settings, redaction: Redaction, now_ns: Callable[[], int]) -> None:
         self._settings = settings
-        self._queue = Queue(now_us, settings)
+        self._queue = Queue(now_ns, settings)
         self._drain = Drain(self._queue, settings.tenant, redaction, home.digester, home.objects, home.new_spool)
         self._writer = Writer(self._queue, self._drain, settings.fsync_interval_ms)
         self._queue.start_writer = self._writer.start

@@ -13,6 +13,7 @@ from tachograph.core.redaction import RedactionPolicy
 from tachograph.producers._in_process import InProcessTransport
 from tachograph.producers._journal import Journal
 from tachograph.producers._settings import Settings
+from tachograph.producers._sources import wall_clock_ns
 from tachograph.producers._texts import Texts
 from tachograph.stores import Home
 
@@ -29,7 +30,7 @@ class Life:
         self.sources = sources
         self.transport = transport
         self.redaction_version = redaction.version
-        self.journal = Journal(home, settings, redaction, sources.now_us)
+        self.journal = Journal(home, settings, redaction, wall_clock_ns(sources))
         self.ledger = Ledger(settings.tenant, home.past_effects)
         self.clean = Texts(lambda text: redaction.redact_text(text, home.digester)).clean
 

@@ -27,13 +27,13 @@ class Queue:
     """A bounded first-in first-out queue. Callers wait when it is full; nothing is ever dropped.
 
     Args:
-        now_us: wall time, microseconds since 1970.
+        now_ns: wall time, nanoseconds since 1970.
         settings: with the bounds.
     """
 
-    def __init__(self, now_us: Callable[[], int], settings: Settings) -> None:
+    def __init__(self, now_ns: Callable[[], int], settings: Settings) -> None:
         self.lock = threading.Lock()
-        self.clock = HybridClock(now_us)
+        self.clock = HybridClock(lambda: now_ns() // 1000)
         self.put_total = 0
         """How many events were put: the ticket of the latest."""
         self.bytes = 0
@@ -42,7 +42,7 @@ class Queue:
         self.broken: SpoolUnwritable | None = None
         self.forked = False
         """Whether this is the queue of a process that was forked: nothing can be put any more."""
-        self._now_us = now_us
+        self._now_ns = now_ns
         self._tick_at = self.clock.tick_at
         self.start_writer: Callable[[], bool] = _nobody
         """Called with the lock held when there are events and no writer; whether it could start one."""
@@ -87,7 +87,7 @@ class Queue:
                 self._wait_for_space()
             if stream.ended or self.broken is not None or self.forked:
                 raise self._refusal(stream)
-            wall_us = self._now_us()
+            wall_us = self._now_ns() // 1000
             hlc = self._tick_at(wall_us)
             seq = stream.seq + 1
             if extra is not None and extra.sent is not None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import secrets
 import time
 import uuid
+from collections.abc import Callable
+
+from tachograph.core.boundary import Sources
 
 
 class SystemSources:
@@ -26,6 +29,13 @@ class SystemSources:
 def new_run_id() -> str:
     """A fresh run id: 128 unguessable bits, whatever the recording's own sources are."""
     return f"run-{secrets.token_hex(16)}"
+
+
+def wall_clock_ns(sources: Sources) -> Callable[[], int]:
+    """Wall time, nanoseconds since 1970, without a step between where the sources are the machine's."""
+    if type(sources) is SystemSources:
+        return time.time_ns
+    return lambda: sources.now_us() * 1000
 
 
 def monotonic_ns() -> int:

@@ -213,10 +213,11 @@ class RecordingTape:
         """Control logic sets a timer on its event loop: its number within the stream."""
         return next(self._timers)
 
-    def timer_fired(self, number: int, delay_us: int, gap: int) -> None:
+    def timer_fired(self, number: int, delay_us: int) -> None:
         """A timer of control logic fires."""
-        if not self.stream.ended:
-            self.append_result(Draft("TimerFired", {"number": number, "delay_us": delay_us, "gap": gap}))
+        if not self._stream.ended:
+            fields = {"number": number, "delay_us": delay_us, "gap": self.turns.gap()}
+            self.append_result(Draft("TimerFired", fields))
 
     def told(self, logical_time_us: int) -> None:
         """The agent was told this time."""
