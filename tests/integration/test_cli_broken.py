@@ -64,6 +64,10 @@ def test_a_replay_without_a_body_is_limited(home: Path) -> None:
     (run,) = done.result["runs"]
     assert run["verdict"]["status"] == "limited"
     assert run["verdict"]["missing"] or run["error"]
+    assert run["name"] == "desk"
+    text = tacho("--home", home, "replay", "latest").out
+    assert text.startswith("LIMITED  desk  run-")
+    assert "no step was replayed" in text
 
 
 def test_verify_names_a_missing_and_a_changed_body(home: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from cli import tacho
 from tachograph.control import _main, _runs
 from tachograph.control._exit import ExitCode
+from tachograph.stores import Home
 
 COMMANDS = (
     "demo", "import", "runs", "show", "timeline", "replay", "fork", "diff", "effects", "reconcile",
@@ -57,6 +58,7 @@ def test_every_command_explains_itself(command: str) -> None:
         ("import", "nowhere", "f"),
         ("runs", "--limit", "0"),
         ("export", "x"),
+        ("runs", "--home", ""),
     ],
     ids=" ".join,
 )
@@ -162,3 +164,68 @@ def test_help_stays_fast() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     for heavy in ("rich", "fastavro", "confluent_kafka", "jinja2"):
         assert f"'{heavy}'" not in done.stdout
+
+
+def in_shell(line: str) -> subprocess.CompletedProcess[str]:
+    """A line of shell in which TACHO stands for the command."""
+    command = f"{sys.executable} -m tachograph.control"
+    return subprocess.run(
+        ["bash", "-c", line.replace("TACHO", command)], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home without runs."""
+    return Home.open(tmp_path_factory.mktemp("usage") / "home", create=True).path
+
+
+@pytest.mark.parametrize("arguments", ["runs", "runs --json", "--help", "show nothing --json"])
+def test_output_onto_a_full_disk_is_one_message_and_70(home: Path, arguments: str) -> None:
+    """What cannot be written is said once, with the reason; not even the interpreter's end adds to it."""
+    done = in_shell(f"TACHO --home {home} {arguments} > /dev/full")
+    assert done.returncode == ExitCode.INTERNAL
+    *before, last = done.stderr.splitlines()
+    assert last == (
+        "tacho: cannot write to standard output: No space left on device. Free space, or send the output elsewhere."
+    )
+    assert all(line.startswith("tacho: no run 'nothing'") for line in before)
+
+
+@pytest.mark.parametrize("arguments", ["runs", "runs --json", "--help"])
+def test_a_closed_output_is_one_message_and_70(home: Path, arguments: str) -> None:
+    """`tacho … >&-`: nothing is done, and what to do is said."""
+    done = in_shell(f"TACHO --home {home} {arguments} >&-")
+    assert (done.returncode, done.stderr.count("\n")) == (ExitCode.INTERNAL, 1)
+    assert done.stderr.startswith("tacho: standard output is closed.")
+
+
+def test_a_closed_error_output_keeps_answer_and_exit_code(home: Path) -> None:
+    """`tacho … 2>&-`: a message has nowhere to go and does not get into the answer."""
+    assert in_shell(f"TACHO --home {home} runs 2>&-").returncode == ExitCode.OK
+    done = in_shell(f"TACHO --home {home} show nothing 2>&-")
+    assert (done.returncode, done.stdout) == (ExitCode.USAGE, "")
+
+
+def test_ctrl_c_ends_quietly_while_modules_load() -> None:
+    """Ctrl-C in the first second, before a command runs: exit code 130 and one word."""
+    program = """
+import builtins, sys
+from tachograph.control import main
+real = builtins.__import__
+def interrupted(name, *more):
+    if name == "tachograph.control._homes":
+        raise KeyboardInterrupt
+    return real(name, *more)
+builtins.__import__ = interrupted
+sys.exit(main(["runs"]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (ExitCode.INTERRUPTED, "tacho: interrupted\n")
+
+
+def test_little_is_loaded_before_ctrl_c_is_heeded() -> None:
+    """The entry point's module loads none of ours but itself."""
+    program = "import sys, tachograph.control; print(sorted(n for n in sys.modules if n.startswith('tachograph.')))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "['tachograph.control', 'tachograph.control._start']\n"

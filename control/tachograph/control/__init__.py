@@ -4,6 +4,6 @@
 payload escaped, or as JSON. Each command group has a module of its own. Work of other floors is reached by service name.
 """
 
-from tachograph.control._main import main
+from tachograph.control._start import main
 
 __all__ = ["main"]

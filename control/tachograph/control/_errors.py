@@ -5,6 +5,7 @@ CallerError
 ├── AmbiguousRun        a prefix that several runs share
 └── OutputExists        a file that would be overwritten
 WorldError
+├── OutputUnwritable    standard output takes no more
 └── ServiceUnavailable  another floor's part is not installed, or does not load
 """
 
@@ -40,6 +41,14 @@ class OutputExists(CallerError):
     def __init__(self, path: str) -> None:
         self.path = path
         super().__init__(f"{path!r} exists already. Name another file, or remove it first.")
+
+
+class OutputUnwritable(WorldError):
+    """Standard output takes no more."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"cannot write to standard output: {reason}. Free space, or send the output elsewhere.")
 
 
 class ServiceUnavailable(WorldError):

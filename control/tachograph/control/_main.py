@@ -9,13 +9,14 @@ import os
 import shutil
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from typing import cast
 
 from tachograph.control._answer import Answer, Document
 from tachograph.control._commands import register_all
-from tachograph.control._errors import UsageError
+from tachograph.control._errors import OutputUnwritable, UsageError
 from tachograph.control._escape import escape
 from tachograph.control._exit import ExitCode
 from tachograph.control._parser import Handler, new_parser
@@ -27,35 +28,52 @@ FORMAT = 1
 """Version of the JSON output's envelope."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code and never raises."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+def invoke(arguments: Sequence[str]) -> int:
+    """Run one command; returns its exit code. Only Ctrl-C is raised."""
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] # the shell closed it
+        _say("standard output is closed. Send it somewhere, as in `tacho … > /dev/null`.")
+        return ExitCode.INTERNAL
     _be_lenient(sys.stdout)
     _be_lenient(sys.stderr)
     try:
-        code = _run(arguments)
-        sys.stdout.flush()
+        with _translated():
+            code = _run(arguments)
+            sys.stdout.flush()
     except BrokenPipeError:
         _drop_output()
         return ExitCode.PIPE_CLOSED
-    except KeyboardInterrupt:
-        _say("interrupted")
-        return ExitCode.INTERRUPTED
+    except OutputUnwritable as error:
+        _drop_output()
+        _say(str(error))
+        return error.exit_code
     return code
+
+
+@contextmanager
+def _translated() -> Generator[None]:
+    """What the operating system has against the output, as an error of ours."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputUnwritable(error.strerror or str(error)) from error
 
 
 def _run(arguments: Sequence[str]) -> int:
     command = None
     settings = settings_of(None, os.environ, json="--json" in arguments, debug="--debug" in arguments, terminal=False)
     try:
-        namespace = _parse(arguments)
+        with _translated():
+            namespace = _parse(arguments)
         if namespace is None:
             return ExitCode.OK
         command = str(namespace.command)
         settings = _settings(namespace)
         answer = cast("Handler", namespace.handler)(namespace, settings)
-        _show(command, answer, settings)
-    except (BrokenPipeError, KeyboardInterrupt):
+        with _translated():
+            _show(command, answer, settings)
+    except (BrokenPipeError, KeyboardInterrupt, OutputUnwritable):
         raise
     except TachographError as error:
         return _fail(command, error, error.exit_code, settings)
@@ -99,7 +117,7 @@ def _show(command: str, answer: Answer, settings: Settings) -> None:
 
 
 def _fail(command: str | None, error: Exception, code: int, settings: Settings) -> int:
-    if settings.debug:
+    if settings.debug and sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison] # the shell closed it
         for line in "".join(traceback.format_exception(error)).splitlines():
             print(escape(line), file=sys.stderr)  # noqa: T201 the face of the command line
     expected = isinstance(error, TachographError)
@@ -118,7 +136,10 @@ def _write_json(document: Document) -> None:
 
 
 def _say(message: str) -> None:
-    print(f"tacho: {escape(message)}", file=sys.stderr)  # noqa: T201 the face of the command line
+    """A line on standard error, where there is one that takes it."""
+    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison] # the shell closed it
+        with suppress(OSError):
+            print(f"tacho: {escape(message)}", file=sys.stderr, flush=True)  # noqa: T201 the face of the command line
 
 
 def _be_lenient(stream: object) -> None:

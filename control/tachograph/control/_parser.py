@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
@@ -11,6 +12,8 @@ from tachograph.control._errors import UsageError
 from tachograph.control._settings import Settings
 
 if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
     Commands: TypeAlias = argparse._SubParsersAction["Parser"]  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 argparse has no public name for it
 else:
     Commands = object
@@ -25,6 +28,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Refuse the command line."""
         raise UsageError(message, f"See `{self.prog} --help`.")
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        """Write the help; an output that takes no more is heard of, which argparse would hush up."""
+        (file or sys.stdout).write(self.format_help())
 
 
 def new_parser(version: str) -> tuple[Parser, Commands]:

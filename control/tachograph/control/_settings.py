@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tachograph.core.errors import InvalidSetting
+
 HOME_DEFAULT = ".tacho"
 """Below the working directory."""
 
@@ -27,6 +29,12 @@ class Settings:
 def settings_of(
     home: str | None, environment: Mapping[str, str], *, json: bool, debug: bool, terminal: bool
 ) -> Settings:
-    """Decide the settings from options and environment."""
+    """Decide the settings from options and environment.
+
+    Raises:
+        InvalidSetting: `--home` names nothing, as an unset variable in a script does.
+    """
+    if home == "":
+        raise InvalidSetting("--home", home, "name a directory, or leave the option out for TACHO_HOME or ./.tacho")
     chosen = home or environment.get("TACHO_HOME") or HOME_DEFAULT
     return Settings(Path(chosen), json, debug, colour=terminal and not environment.get("NO_COLOR"))

@@ -23,7 +23,8 @@ def status_span(status: VerdictStatus) -> Span:
 
 def show_verdict(screen: Screen, verdict: Verdict) -> None:
     """The three levels, what was served, what is missing, and the first divergence."""
-    steps = f"{verdict.steps_replayed} of {verdict.steps_recorded} steps, {verdict.agents} agents"
+    counted = f"{verdict.steps_replayed} of {verdict.steps_recorded} steps, {verdict.agents} agents"
+    steps = counted if verdict.steps_recorded else "no step was replayed"
     levels: tuple[tuple[str, Level, str], ...] = (
         ("control flow", verdict.control_flow, steps),
         ("state", verdict.state, ""),

@@ -121,7 +121,7 @@ class Database:
             if not is_kept(self.path):
                 raise StoreUnavailable(
                     str(self.path),
-                    "this user may write neither it nor beside it, so that it can be neither compared nor made anew; "
+                    "this user may not write it and beside it, so that it can be neither compared nor made anew; "
                     "run the command as the owner of the home, on a medium that can be written",
                 )
 

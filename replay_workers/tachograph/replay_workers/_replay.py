@@ -66,7 +66,15 @@ def replay_run(home: Home, run_id: str, options: ReplayOptions, process: ReplayP
     except TachographError as failure:
         error = str(failure)
         found = verdict([], missing=[error])
-    return ReplayResult(run_id, name, found, time.monotonic() - began, error)
+    return ReplayResult(run_id, name or _recorded_name(home, run_id), found, time.monotonic() - began, error)
+
+
+def _recorded_name(home: Home, run_id: str) -> str:
+    """The name of a run whose evidence is not whole; empty where even that cannot be told."""
+    try:
+        return home.catalogue.run(run_id).name
+    except TachographError:
+        return ""
 
 
 def _attempted(home: Home, evidence: Evidence, unit: Unit, options: ReplayOptions, process: ReplayProcess) -> Attempt:
