@@ -103,7 +103,14 @@ def test_diff_of_a_run_with_itself_and_with_another(recorded: Recorded) -> None:
     assert other.code == ExitCode.DIFFERENT
     assert other.result["first_divergence"]["agent"] == "mailer"
     assert other.result["first_divergence"]["kind"] == "ARGUMENT_CHANGED"
-    assert "DIFFERENT" in tacho("--home", home, "diff", run_ids[0], run_ids[1]).out
+    text = tacho("--home", home, "diff", run_ids[0], run_ids[1]).out
+    assert text.startswith(f"DIFFERENT  run A: {run_ids[0]}, run B: {run_ids[1]}")
+    assert f"[{run_ids[0]}/mailer#1." in text
+    assert f"[{run_ids[1]}/mailer#1." in text
+    assert "(run A)" in text
+    assert "replay" not in text
+    assert "recording" not in text
+    assert "run A calls" in other.result["first_divergence"]["sentence"]
 
 
 def test_verify_finds_a_whole_home_whole(recorded: Recorded) -> None:

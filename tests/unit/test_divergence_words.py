@@ -12,6 +12,7 @@ from tachograph.core.replay import (
     Divergence,
     Matcher,
     Mismatch,
+    Sides,
     Step,
     StepMaker,
     StreamSteps,
@@ -298,3 +299,19 @@ def test_the_place_of_a_replayed_step_is_told() -> None:
     found: Divergence | None = matcher.divergence()
     assert found is not None
     assert any("[desk.py:42]" in line for line in explain(found))
+
+
+@pytest.mark.parametrize(
+    "replayed", [[OTHER_MAIL, END], [END], [MAIL, LOOK, END], [MAIL, MAIL, END], [MAIL, ("error", "ValueError", "x")]]
+)
+def test_sides_can_be_called_otherwise(replayed: list[tuple[str, str, object]]) -> None:
+    """Where two recordings are compared, neither is called the recording or the replay."""
+    found = compare(steps(MAIL, END), steps(*replayed), run_id="r1")
+    assert found is not None
+    sides = Sides("run A", "run B")
+    found = replace(found, sentence=sentence(found, sides))
+    text = "\n".join(explain(found, sides))
+    assert "run A" in found.sentence
+    assert "run B" in found.sentence
+    assert "replay" not in text
+    assert "recording" not in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tachograph.control._screen import Part, Screen, Span, Style
-from tachograph.core.replay import Divergence, Level, Verdict, VerdictStatus, explain
+from tachograph.core.replay import Divergence, Level, Sides, Verdict, VerdictStatus, explain
 
 STATUS_STYLE: dict[VerdictStatus, Style] = {
     VerdictStatus.REPRODUCED: "good",
@@ -58,11 +58,11 @@ def _listed(screen: Screen, name: str, sentences: Sequence[str], style: Style) -
         screen.labelled("", f"and {len(sentences) - _LISTED_MAX} more (`--json` has them all)")
 
 
-def show_divergence(screen: Screen, divergence: Divergence) -> None:
+def show_divergence(screen: Screen, divergence: Divergence, sides: Sides | None = None) -> None:
     """The first divergence, both sides."""
     screen.line()
     screen.line(Span("First divergence", "bold"), f"  agent {divergence.agent_id}, step {divergence.step}")
-    for line in explain(divergence):
+    for line in explain(divergence) if sides is None else explain(divergence, sides):
         screen.line("  ", Span(line, _line_style(line)))
 
 

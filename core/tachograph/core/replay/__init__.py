@@ -22,7 +22,7 @@ from tachograph.core.replay._levels import UnitResult
 from tachograph.core.replay._maker import StepMaker, payload_key
 from tachograph.core.replay._matcher import Frontier, Match, Matcher, Mismatch, RecordingEnds, Served
 from tachograph.core.replay._recorded import Fixture, Piece, RecordedError, StreamSteps
-from tachograph.core.replay._sentence import sentence
+from tachograph.core.replay._sentence import Sides, sentence
 from tachograph.core.replay._steps import steps_of
 from tachograph.core.replay._values import (
     Candidate,
@@ -56,6 +56,7 @@ __all__ = [
     "RecordedError",
     "RecordingEnds",
     "Served",
+    "Sides",
     "Step",
     "StepKind",
     "StepMaker",
