@@ -12,6 +12,9 @@ _INT_MAX = 2**63 - 1
 _OPTIONAL = ("details", "usage", "version")
 """Fields of a call that an event can do without."""
 
+_NAMES = ("name", "key", "role", "media_type")
+"""Fields that an event must have."""
+
 
 def details_fields(details: object) -> tuple[str, dict[str, object]]:
     """Details of a request or response as the codec takes a union's branch: its name and its fields."""
@@ -34,10 +37,11 @@ def simplified(fields: dict[str, object]) -> dict[str, object]:
     for name in _OPTIONAL:
         if name in made:
             made[name] = None
-    for name in ("name", "key", "role", "media_type", "idempotency_key"):
-        if made.get(name) is not None:
+    for name in _NAMES:
+        if name in made:
             made[name] = str(made[name])
-    return made
+    key = made.get("idempotency_key")
+    return made if key is None else made | {"idempotency_key": str(key)}
 
 
 def _count(value: int | None) -> int | None:
