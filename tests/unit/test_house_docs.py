@@ -72,3 +72,25 @@ def test_the_makefile_verbs_are_documented() -> None:
     assert verbs == phony
     named = {verb for path in DOCUMENTS for verb in re.findall(r"(?:`|^)make ([a-z]+)", path.read_text(), re.MULTILINE)}
     assert named - verbs == set()
+
+
+def signature_classes() -> dict[str, set[str]]:
+    """Each signature that a rule can find, with the classes that it gives it."""
+    found: dict[str, set[str]] = {}
+    for path in (ROOT / "core" / "tachograph" / "core" / "state").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "SignatureHit":
+                classes = set(re.findall(r"FailureClass\.([A-Z_]+)", ast.unparse(node.args[1])))
+                found.setdefault(ast.literal_eval(node.args[0]), set()).update(classes)
+    return found
+
+
+def test_every_signature_is_explained() -> None:
+    """docs/signatures.md has a row and a section for each signature, with its class and what to do, and for no other."""
+    text = (ROOT / "docs" / "signatures.md").read_text()
+    rows = dict(re.findall(r"^\| `([A-Z_]+)` \| (.*?) \|", text, re.MULTILINE))
+    classes = {name: set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)*\b", row)) - {"INFO"} for name, row in rows.items()}
+    assert classes == signature_classes()
+    sections = dict(re.findall(r"^## `([A-Z_]+)`\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert sections.keys() == rows.keys()
+    assert all("\n*Do*: " in section for section in sections.values())
