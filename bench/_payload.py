@@ -12,11 +12,11 @@ _WORDS = (
 
 
 def text(rng: random.Random, size: int) -> str:
-    """Words, `size` characters of them."""
+    """Words, `size` characters of them; about as many numbers among them as in letters to a help desk."""
     words: list[str] = []
     length = 0
     while length < size:
-        word = rng.choice(_WORDS) if rng.random() < 0.9 else str(rng.randrange(1, 9999))
+        word = rng.choice(_WORDS) if rng.random() < 0.97 else str(rng.randrange(1, 9999))
         words.append(word)
         length += len(word) + 1
     return " ".join(words)[:size]
