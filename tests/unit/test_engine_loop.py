@@ -17,6 +17,7 @@ from tachograph.replay_workers._unordered import OrderedSet
 
 
 def run(main: Coroutine[Any, Any, Any]) -> Any:  # what the coroutine gives
+    """What the coroutine gives on a loop of its own."""
     loop = VirtualLoop(Schedule(Order()))
     try:
         asyncio.set_event_loop(loop)

@@ -21,6 +21,7 @@ from tachograph.core.boundary import (
 
 
 async def gives_way(turns: int) -> None:
+    """Give way so often."""
     for _ in range(turns):
         await asyncio.sleep(0)
 
@@ -36,6 +37,8 @@ async def counted(turns: TurnCounter, inner: Awaitable[object]) -> Delivery:
 
 
 def on_a_loop(program: Callable[[TurnCounter], Awaitable[Delivery]]) -> Delivery:
+    """The delivery that a program sees on a genuine loop."""
+
     async def main() -> Delivery:
         turns = TurnCounter()
         turns.start()
@@ -45,6 +48,7 @@ def on_a_loop(program: Callable[[TurnCounter], Awaitable[Delivery]]) -> Delivery
 
 
 async def at_once() -> int:
+    """Never gives way."""
     return 1
 
 
@@ -148,7 +152,6 @@ def test_an_error_is_counted_as_a_result_is() -> None:
 
 def test_a_loop_that_does_not_tell_its_turns_is_counted_roughly() -> None:
     """Bare yields still count; everything else is waiting, and apart."""
-
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
         loop = runner.get_loop()
         selector, loop._selector = loop._selector, None  # type: ignore[attr-defined]
