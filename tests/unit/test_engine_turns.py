@@ -18,6 +18,7 @@ from tachograph.core.boundary import (
     split_gap,
     turns_of,
 )
+import contextlib
 
 
 async def gives_way(turns: int) -> None:
@@ -29,10 +30,8 @@ async def gives_way(turns: int) -> None:
 async def counted(turns: TurnCounter, inner: Awaitable[object]) -> Delivery:
     """The delivery of a call, however it comes back."""
     call = Counted(inner, turns)
-    try:
+    with contextlib.suppress(asyncio.CancelledError, ZeroDivisionError):
         await call
-    except (asyncio.CancelledError, ZeroDivisionError):
-        pass
     return turns.delivery_of(call)
 
 
