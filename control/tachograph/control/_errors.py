@@ -3,17 +3,20 @@
 CallerError
 ├── UsageError          a command line that cannot be understood
 ├── AmbiguousRun        a prefix that several runs share
-└── OutputExists        a file that would be overwritten
+├── OutputExists        a file that would be overwritten
+└── OtherDigestKey      an exported run that cannot be checked with this home's key
 WorldError
 ├── OutputUnwritable    standard output takes no more
-└── ServiceUnavailable  another floor's part is not installed, or does not load
+├── ServiceUnavailable  another floor's part is not installed, or does not load
+└── EvidenceBroken
+    └── BundleDamaged   an exported run that is not what was exported
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tachograph.core.errors import CallerError, WorldError
+from tachograph.core.errors import CallerError, EvidenceBroken, WorldError
 
 
 class UsageError(CallerError):
@@ -41,6 +44,27 @@ class OutputExists(CallerError):
     def __init__(self, path: str) -> None:
         self.path = path
         super().__init__(f"{path!r} exists already. Name another file, or remove it first.")
+
+
+class OtherDigestKey(CallerError):
+    """An exported run that cannot be checked with this home's key."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"{path!r} is not imported: the digest key of the home that it was exported from is not here, without which "
+            f"its bodies can be neither checked nor replayed. Copy that home's `keys` directory into a new directory "
+            f"and import it there: `tacho --home DIR import bundle FILE`."
+        )
+
+
+class BundleDamaged(EvidenceBroken):
+    """An exported run that is not what was exported."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path!r} is not imported: {reason}. Export the run again from the home that it comes from.")
 
 
 class OutputUnwritable(WorldError):

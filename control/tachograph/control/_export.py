@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import cast
 
 from tachograph.control._errors import OutputExists
-from tachograph.core.canonical import group_keys
+from tachograph.core.canonical import Digester, group_keys
 from tachograph.core.errors import MissingBody, StoreUnavailable
 from tachograph.schemas import Body, decode, write_container
 from tachograph.stores import Home
+
+FORMAT = "tachograph-run/1"
+"""In the manifest: what the container holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,13 @@ def export_run(home: Home, run_id: str, target: Path) -> Exported:
     if target.exists():
         raise OutputExists(str(target))
     payloads = [stored.payload for stored in home.log.read_run(run_id)]
-    objects = dict(_objects(home, payloads))
-    manifest = {"format": "tachograph-run/1", "run_id": run_id, "written_by": f"tachograph {version('tachograph')}"}
+    objects = dict(objects_of(home, payloads))
+    manifest = {
+        "format": FORMAT,
+        "run_id": run_id,
+        "digest_key": key_mark(home.digester),
+        "written_by": f"tachograph {version('tachograph')}",
+    }
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with temporary.open("xb") as file:
@@ -58,7 +66,17 @@ def export_run(home: Home, run_id: str, target: Path) -> Exported:
         temporary.unlink(missing_ok=True)
 
 
-def _objects(home: Home, payloads: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+def key_mark(digester: Digester) -> str:
+    """Tells whether two homes have the same digest key, without telling the key."""
+    return digester.digest(FORMAT.encode()).hex()
+
+
+def objects_of(home: Home, payloads: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Every object that the events' bodies name, with its key; some more than once.
+
+    Raises:
+        MissingBody: one is not in the store.
+    """
     for payload in payloads:
         event = decode(payload)
         for body in _bodies(event):

@@ -1,4 +1,4 @@
-"""`tacho import`: bring public transcripts in as runs, with the fidelity that they have."""
+"""`tacho import`: bring public transcripts and exported runs in as runs, with the fidelity that they have."""
 
 from __future__ import annotations
 
@@ -7,30 +7,38 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tachograph.control._answer import Answer, Document
+from tachograph.control._bundle import import_bundles
 from tachograph.control._exit import ExitCode
 from tachograph.control._parser import Commands, add_command
 from tachograph.control._progress import progress
 from tachograph.control._screen import Screen, Span
 from tachograph.control._services import import_service
 from tachograph.control._settings import Settings
+from tachograph.core.errors import InvalidSetting
 from tachograph.core.ports import ImportResult
 
-SOURCES = ("airline", "who-and-when")
+BUNDLE = "bundle"
+SOURCES = ("airline", "who-and-when", BUNDLE)
 
 
 def register(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(commands, "import", "bring recorded runs from elsewhere", _import)
-    parser.add_argument("source", choices=SOURCES, help="what the files are")
+    parser.add_argument("source", choices=SOURCES, help="what the files are; `bundle`: what `tacho export` wrote")
     parser.add_argument("files", nargs="+", metavar="FILE", help="files to read")
     parser.add_argument("--again", action="store_true", help="import what this home has already, as new runs")
 
 
 def _import(arguments: argparse.Namespace, settings: Settings) -> Answer:
-    files: Sequence[str] = arguments.files
-    service = import_service(str(arguments.source))
+    named: Sequence[str] = arguments.files
+    files, again = [Path(name) for name in named], bool(arguments.again)
     with progress("import") as shown:
-        result = service(settings.home, [Path(file) for file in files], shown, again=bool(arguments.again))
+        if arguments.source != BUNDLE:
+            result = import_service(str(arguments.source))(settings.home, files, shown, again=again)
+        elif again:
+            raise InvalidSetting("--again", again, "an exported run keeps its id, it cannot be here twice")
+        else:
+            result = import_bundles(settings.home, files, shown)
     document: dict[str, Document] = {
         "run_ids": list(result.run_ids),
         "fidelity": dict(result.fidelity),
