@@ -84,6 +84,10 @@ class RecordingTape:
         except (AgentMisuse, SpoolUnwritable) as error:
             self.lost(error)
 
+    def clean(self, text: str) -> str:
+        """The text without a secret."""
+        return self._unit.clean(text)
+
     def lost(self, error: AgentMisuse | SpoolUnwritable) -> None:
         """Count a result that is not in the log."""
         if isinstance(error, AgentMisuse):
@@ -119,7 +123,7 @@ class RecordingTape:
         if request.effect == "write":
             return self._begin_effect(request, fields)
         call_id = self.put(self.stream, "CallStarted", fields, len(arguments))
-        return ReceivePassage(self, call_id) if request.kind == "messages" else LivePassage(self, call_id)
+        return (ReceivePassage if request.kind == "messages" else LivePassage)(self, call_id, request.name)
 
     def send(self, to_agent_id: str, body: object) -> Envelope:
         """A message goes out.
@@ -215,8 +219,8 @@ class RecordingTape:
 
     def timer_fired(self, number: int, delay_us: int) -> None:
         """A timer of control logic fires."""
-        if not self._stream.ended:
-            fields = {"number": number, "delay_us": delay_us, "gap": self.turns.gap()}
+        if not self.stream.ended:
+            fields: dict[str, object] = {"number": number, "delay_us": delay_us, "gap": self.turns.gap()}
             self.append_result(Draft("TimerFired", fields))
 
     def told(self, logical_time_us: int) -> None:
@@ -245,7 +249,7 @@ class RecordingTape:
         try:
             effect.plan()
         except TachographError as refusal:  # refused, or nobody can say what happened before: it does not leave
-            LivePassage(self, call_id).finish(Outcome(CallOutcome.ERROR, error=refusal), IMMEDIATE)
+            LivePassage(self, call_id, name).finish(Outcome(CallOutcome.ERROR, error=refusal), IMMEDIATE)
             raise
         passage = self._effects[call_id] = EffectPassage(self, call_id, effect)
         return passage

@@ -92,4 +92,4 @@ class ForkPolicy(VirtualPolicy):
 
 
 def _fired(tape: Tape, timer: Timer) -> None:
-    tape.timer_fired(timer.number, round(timer.delay * 1e6), tape.turns.gap())
+    tape.timer_fired(timer.number, round(timer.delay * 1e6))

@@ -141,9 +141,10 @@ class ForkTape(ReplayTape):
         """The agent was told this time."""
         self._fork.told(self._stream, logical_time_us)
 
-    def timer_fired(self, number: int, delay_us: int, gap: int) -> None:
+    def timer_fired(self, number: int, delay_us: int) -> None:
         """A timer of control logic fires."""
         if not self._stream.ended and not self._fork.schedule.halted:
+            gap = self.turns.gap()
             self._fork.draft(self._stream, "TimerFired", self._fork.timer(self._stream, number, delay_us, gap))
 
     def _stated(self, fact: Fact, value: bytes) -> tuple[str, str, dict[str, object], Step]:

@@ -55,7 +55,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     Timers fire only when the schedule says so; `time()` is the schedule's.
     """
 
-    # The private names below are BaseEventLoop's; tests/unit/test_engine_loop.py holds every supported Python to them.
+    # The private names below are asyncio's; tests/unit/test_engine_loop.py holds every supported Python to them.
     _ready: deque[asyncio.Handle]
     _scheduled: list[asyncio.TimerHandle]
     _stopping: bool
@@ -82,7 +82,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self,
         when: float,
         callback: Callable[[Unpack[Ts]], object],
-        *args: Unpack[Ts],
+        *args: *Ts,
         context: Context | None = None,
     ) -> Timer:
         timer = Timer(when, callback, args, self, context)
@@ -135,7 +135,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return self._tasks_made
 
     def run_in_executor(
-        self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: Unpack[Ts]
+        self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
     ) -> asyncio.Future[T]:
         """Run the function here and now; its result comes a little later, as from a thread."""
         future: asyncio.Future[T] = self.create_future()

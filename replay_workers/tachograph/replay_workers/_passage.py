@@ -157,8 +157,7 @@ class ReplayPassage:
     def _next(self) -> Chunk:
         piece = self._fixture.pieces[self._piece]
         self._piece += 1
-        if piece.seq > self._stream.latest_seq:
-            self._stream.latest_seq = piece.seq
+        self._stream.latest_seq = max(self._stream.latest_seq, piece.seq)
         try:
             return Chunk(decode_body(piece.data))
         except UnreadableBody as failure:

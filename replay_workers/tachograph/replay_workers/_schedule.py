@@ -7,13 +7,13 @@ alternative for another attempt.
 
 from __future__ import annotations
 
-import asyncio
 import heapq
 from collections.abc import Callable
 
 from tachograph.replay_workers._alternatives import Alternative, Otherwise
 from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._loop import Timer, VirtualLoop
+from tachograph.replay_workers._outside_cancel import OutsideCancel
 from tachograph.replay_workers._permutation import neighbours, order_of_rank, rank_of
 from tachograph.replay_workers._places import Order, Place, PlaceKey, StreamKey
 from tachograph.replay_workers._sequences import Arranged, members
@@ -44,6 +44,8 @@ class Schedule:
         """Called when the unit cannot go on."""
         self.fired: Callable[[StreamKey, int], None] = lambda _stream, _seq: None
         """Called with the stream and `seq` of a recorded timer that fires."""
+        self.outside = OutsideCancel()
+        """Whoever awaited the unit, and may have broken it off."""
         self._order = order
         self._otherwise = otherwise or Otherwise()
         self._passed = bytearray(len(order.places))
@@ -76,8 +78,7 @@ class Schedule:
         self._spun = 0
         self._reached = max(self._reached, self._order.hlc[index])
         at = self._order.at[index]
-        if at > self.now:
-            self.now = at
+        self.now = max(self.now, at)
 
     async def arrival(self, key: PlaceKey, *, deaf: bool = False) -> None:
         """Wait until the recorded result arrives; `deaf`: and hear of a cancellation only then."""
@@ -214,6 +215,8 @@ class Schedule:
         place = self._order.places[first] if first < len(self._passed) else None
         if place is not None and (place.timer is not None or place.index in self._waiting):
             return self._let_happen(place, loop)
+        if (place is None or place.induced) and self.outside.breaks_off(loop, due_to_end=first < len(self._passed)):
+            return True
         due = self._next_due()
         if due is not None:
             return self._let_happen(due, loop)
@@ -226,7 +229,7 @@ class Schedule:
             return True
         place = min(self._waiting.values(), key=lambda waiting: waiting.index, default=None)
         place = place or self._timers.next_place()
-        return place is not None and self._let_happen(place, loop)
+        return self._let_happen(place, loop) if place is not None else self.outside.breaks_off(loop, last=True)
 
     def _let_happen(self, place: Place, loop: VirtualLoop) -> bool:
         if place.released:

@@ -36,8 +36,7 @@ from tachograph.replay_workers._places import StreamKey, order_of
 from tachograph.replay_workers._rehydrate import rehydrated
 from tachograph.replay_workers._schedule import Schedule
 from tachograph.replay_workers._unit import Unit
-from tachograph.schemas import CallOutcome
-
+from tachograph.schemas import CallOutcome, EndOutcome
 
 _THREAD_WAIT_SECONDS = 0.5
 """A thread that is out of its recorded turn waits so long for the others to do something."""
@@ -70,6 +69,12 @@ class Stream:
         self.latest_seq = 1
         self.ended = False
 
+    @property
+    def states_no_result(self) -> bool:
+        """Whether it ends well in the recording, and with what is not recorded: a block of code gives no result."""
+        steps = self.recorded.steps if self.recorded is not None else ()
+        return bool(steps) and steps[-1].outcome is EndOutcome.OK and steps[-1].result is None
+
 
 class Session:
     """What the tapes of a unit share while it is replayed."""
@@ -82,6 +87,8 @@ class Session:
         self.schedule = Schedule(self.order, otherwise)
         self.schedule.stalled = self._stall
         self.schedule.fired = self._timer_fired
+        self.schedule.outside.ends = _ends_cancelled(unit)
+        self.schedule.outside.is_on_course = self._is_on_course
         self.streams: dict[StreamKey, Stream] = {}
         self.reads: list[UnrecordedInput] = []
         self._frontier = Frontier()
@@ -163,8 +170,7 @@ class Session:
         """A recorded outcome, as control logic got it."""
         with self._lock:
             self._served[request.kind] += 1
-        if fixture.seq > stream.latest_seq:
-            stream.latest_seq = fixture.seq
+        stream.latest_seq = max(stream.latest_seq, fixture.seq)
         if fixture.redacted:
             self.taint(f"control logic was given a token in place of a value in the result of {_name(step)}")
         if fixture.error is not None:
@@ -303,12 +309,22 @@ class Session:
         if stream is not None:
             stream.latest_seq = max(stream.latest_seq, seq)
 
+    def _is_on_course(self) -> bool:
+        """Whether every step so far was as recorded."""
+        matchers = [stream.matcher for stream in self.streams.values()]
+        return not any(matcher is None or matcher.diverged for matcher in matchers)
+
     def _stall(self) -> None:
         """Nothing can happen any more: every stream that has not ended is missing something."""
         for stream in self.streams.values():
             if stream.matcher is not None and not stream.ended:
                 stream.matcher.stall()
         self.halt()
+
+
+def _ends_cancelled(unit: Unit) -> bool:
+    own = next((one for one in unit.streams if (one.agent_id, one.incarnation) == unit.key), None)
+    return own is not None and bool(own.steps) and own.steps[-1].outcome == EndOutcome.CANCELLED
 
 
 def _name(step: Step) -> str:

@@ -155,7 +155,7 @@ class ReplayTape:
         self._timers += 1
         return self._timers
 
-    def timer_fired(self, number: int, delay_us: int, gap: int) -> None:
+    def timer_fired(self, number: int, delay_us: int) -> None:
         """Never asked."""
         raise InternalError("a replay was to record a timer")
 
@@ -176,7 +176,7 @@ class ReplayTape:
         session.take(self._stream, step)
 
     def _result(self, outcome: Outcome) -> bytes | None:
-        if outcome.status is not CallOutcome.OK:
+        if outcome.status is not CallOutcome.OK or self._stream.states_no_result:
             return None
         try:
             data = encode_body(outcome.value, ordered=False)

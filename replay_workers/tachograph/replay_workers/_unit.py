@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tachograph.core.replay import StreamSteps, UnitResult
-from tachograph.replay_workers._places import FiredTimer, StreamKey
 from tachograph.replay_workers._alternatives import Alternative, Otherwise
+from tachograph.replay_workers._places import FiredTimer, StreamKey
 
 
 @dataclass(frozen=True, slots=True)

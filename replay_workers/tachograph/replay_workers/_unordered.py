@@ -13,8 +13,8 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 
 from tachograph.replay_workers._guard_time import Patch
-from tachograph.replay_workers._sequences import Member, entered_sequence
 from tachograph.replay_workers._schedule import Schedule
+from tachograph.replay_workers._sequences import Member, entered_sequence
 
 T = TypeVar("T")
 

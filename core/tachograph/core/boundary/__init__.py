@@ -6,16 +6,13 @@ recorder writes or a replayer reads; each call is a `Passage` through it. Reques
 
 from tachograph.core.boundary._agent import Agent
 from tachograph.core.boundary._context import current_agent, entered, left
+from tachograph.core.boundary._control import Outside, control_tape, controlled, controlled_async
 from tachograph.core.boundary._delivery import Counted
 from tachograph.core.boundary._details import described
 from tachograph.core.boundary._door import Door
 from tachograph.core.boundary._failure import outcome_of_error, outcome_of_value, status_of_error
 from tachograph.core.boundary._opening import Opening, ending
-from tachograph.core.boundary._run import Run
-from tachograph.core.boundary._sync import SyncAgent
-from tachograph.core.boundary._tape import Passage, Sources, Tape
-from tachograph.core.boundary._tool import ToolSpec, spec_of, tool
-from tachograph.core.boundary._turns import (
+from tachograph.core.boundary._places import (
     CANCELLED,
     CANCELLED_READY,
     CANCELLED_WAITED,
@@ -23,15 +20,13 @@ from tachograph.core.boundary._turns import (
     READY_WAITED,
     WAITED,
     Gap,
-    LoopTurns,
-    Outside,
-    TurnCounter,
-    control_tape,
-    controlled,
-    controlled_async,
     split_gap,
-    turns_of,
 )
+from tachograph.core.boundary._run import Run
+from tachograph.core.boundary._sync import SyncAgent
+from tachograph.core.boundary._tape import Passage, Sources, Tape
+from tachograph.core.boundary._tool import ToolSpec, spec_of, tool
+from tachograph.core.boundary._turns import LoopTurns, TurnCounter, turns_of
 from tachograph.core.boundary._values import (
     IMMEDIATE,
     Chunk,

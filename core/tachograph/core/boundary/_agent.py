@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import ParamSpec, TypeVar, cast, overload
 
 from tachograph.core.boundary._chunks import live_chunks, served_chunks
+from tachograph.core.boundary._control import called_outside
 from tachograph.core.boundary._delivery import Counted
 from tachograph.core.boundary._details import as_digest, described
 from tachograph.core.boundary._door import Door, request_for, unwrap
@@ -14,7 +15,6 @@ from tachograph.core.boundary._failure import outcome_of_error, outcome_of_value
 from tachograph.core.boundary._model import model_request
 from tachograph.core.boundary._opening import Opening
 from tachograph.core.boundary._tape import Passage
-from tachograph.core.boundary._turns import called_outside
 from tachograph.core.boundary._values import Envelope, Outcome, Request
 from tachograph.schemas import (
     ApprovalRequest,

@@ -13,18 +13,16 @@ from collections.abc import Awaitable, Callable, Generator
 from contextvars import Context
 from typing import Generic, TypeVar
 
-from tachograph.core.boundary._turns import (
+from tachograph.core.boundary._control import Outside, Waiting
+from tachograph.core.boundary._places import (
     CANCELLED,
     CANCELLED_READY,
     CANCELLED_WAITED,
     READY_AFTER,
     READY_WAITED,
     WAITED,
-    LoopTurns,
-    Outside,
-    TurnCounter,
-    Waiting,
 )
+from tachograph.core.boundary._turns import LoopTurns, TurnCounter
 
 Result = TypeVar("Result")
 

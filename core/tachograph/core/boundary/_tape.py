@@ -141,7 +141,7 @@ class Tape(Protocol):
         """Control logic sets a timer on its event loop: its number within the stream, from 1."""
         ...
 
-    def timer_fired(self, number: int, delay_us: int, gap: int) -> None:
+    def timer_fired(self, number: int, delay_us: int) -> None:
         """A timer of control logic fires; what it sets off comes after this."""
         ...
 

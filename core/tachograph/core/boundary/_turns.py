@@ -7,139 +7,18 @@ before `call_at`, through which every timer is set. Where a loop does not allow 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import Context, ContextVar
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextvars import Context
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from tachograph.core.boundary._context import current_agent
+from tachograph.core.boundary._control import Waiting, control_tape, waiting_call
+from tachograph.core.boundary._places import CANCELLED_WAITED, READY_WAITED, WAITED, joined_gap
 from tachograph.core.boundary._values import IMMEDIATE, Delivery
 from tachograph.schemas import GAP_MAX
 
 if TYPE_CHECKING:
     from tachograph.core.boundary._tape import Tape
-
-WAITED = -1
-"""`yields` of a call that waited for the world."""
-
-CANCELLED = -2
-"""`yields` of a call that ended in the turn after its cancellation; n less: n turns later."""
-
-CANCELLED_READY = -500_000
-"""`yields` of a call that was about to go on when it was cancelled; n less: it took n turns from its beginning until it
-heard of that, and for each `READY_AFTER` in n one more until it ended."""
-
-READY_AFTER = 10_000
-"""See `CANCELLED_READY`."""
-
-CANCELLED_WAITED = -1_000_000
-"""`yields` of a call that was cancelled and waited for something before it ended."""
-
-READY_WAITED = -2_000_000
-"""`yields` of a call that the world had answered just when it was cancelled; n less: it ended n turns later."""
-
-_RANK = 2 * GAP_MAX
-"""A gap is turns, and this times how many timers of control logic fired in the same turn before the cause, …"""
-
-_OWN = _RANK << 16
-"""… and this times the turns that the call took, where nobody knows whether it waited for what came in meanwhile."""
-
-
-class Waiting:
-    """A call that is out: what it sets timers for is not control logic."""
-
-    yields: int = 0
-    """As in `Delivery.yields`."""
-    heard: int | None = None
-    """The turn in which it heard of its cancellation."""
-    came_in: int = -1
-    """The latest turn in which one of its timers fired."""
-    rank: int = 0
-    """How many timers of control logic fired in that turn before it."""
-    own: int = 0
-    """The turns that it took, where these may be what places it."""
-
-
-_control: ContextVar[Tape | Waiting | None] = ContextVar("tachograph_control", default=None)
-"""The unit's own tape where control logic runs; a call, or None, in what it calls; None outside of any unit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """A recorded gap, taken apart."""
-
-    turns: int | None
-    """Since the anchor; None where they are not known."""
-    rank: int
-    """Among the timers of the turn before."""
-    own: int | None
-    """Turns since the call's beginning, where that may be what places it."""
-
-
-def split_gap(gap: int) -> Gap:
-    """Take a recorded gap apart."""
-    own, rest = divmod(gap, _OWN)
-    rank, turns = divmod(rest, _RANK)
-    return Gap(turns if turns < GAP_MAX else None, rank, own or None)
-
-
-@contextmanager
-def controlled(tape: Tape) -> Iterator[None]:
-    """What runs within is control logic of this tape's unit."""
-    token = _control.set(tape)
-    try:
-        yield
-    finally:
-        try:
-            _control.reset(token)
-        except ValueError:  # closed in another context than it was opened in
-            _control.set(None)
-
-
-@contextmanager
-def controlled_async(tape: Tape) -> Iterator[None]:
-    """The same on an event loop, whose turns are counted from here on."""
-    tape.turns.start()
-    with controlled(tape):
-        yield
-
-
-def control_tape() -> Tape | None:
-    """The tape of the agent whose control logic runs here; None where none does."""
-    top = _control.get()
-    if top is None or isinstance(top, Waiting):
-        return None
-    agent = current_agent()
-    return agent._tape if agent is not None else top  # noqa: SLF001 the door and its tape are one thing
-
-
-class Outside:
-    """Within this, what runs is not control logic: a tool, a model client, a transport."""
-
-    __slots__ = ("_call", "_token")
-
-    def __init__(self, call: Waiting | None = None) -> None:
-        self._call = call
-
-    def __enter__(self) -> None:
-        self._token = _control.set(self._call)
-
-    def __exit__(self, *exception: object) -> None:
-        try:
-            _control.reset(self._token)
-        except ValueError:  # closed in another context than it was opened in
-            _control.set(None)
-
-
-def called_outside(function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
-    """Call what is not control logic."""
-    token = _control.set(None)
-    try:
-        return function(*args, **kwargs)
-    finally:
-        _control.reset(token)
 
 
 class LoopTurns:
@@ -224,8 +103,8 @@ class LoopTurns:
         return self._set_timer(when, self._fired, tape, number, delay_us, callback, args, context=context)
 
     def _from_outside(self, callback: Callable[..., object], args: tuple[object, ...]) -> None:
-        call = _control.get()
-        if isinstance(call, Waiting):
+        call = waiting_call()
+        if call is not None:
             call.came_in = self.number
             call.rank = self.fired if self.fired_in == self.number else 0
         callback(*args)
@@ -233,7 +112,7 @@ class LoopTurns:
     def _fired(
         self, tape: Tape, number: int, delay_us: int, callback: Callable[..., object], args: tuple[object, ...]
     ) -> None:
-        tape.timer_fired(number, delay_us, tape.turns.gap())
+        tape.timer_fired(number, delay_us)
         if self.fired_in != self.number:
             self.fired_in, self.fired = self.number, 0
         self.fired += 1
@@ -289,7 +168,7 @@ class TurnCounter:
             return Delivery(yields, self.gap())
         heard = self.mark() if call.heard is None else call.heard
         rank = call.rank if call.came_in == heard - 1 else 0
-        return Delivery(yields, self.gap() + rank * _RANK + call.own * _OWN)
+        return Delivery(yields, joined_gap(self.gap(), rank, call.own))
 
     def delivery_of(self, call: Waiting | None) -> Delivery:
         """The delivery of a call that just came back; None: it did so at once."""
@@ -299,11 +178,11 @@ class TurnCounter:
         """Turns since the anchor, GAP_MAX where the loop ran dry between; this turn is the new anchor."""
         loop = self._loop or self.loop
         anchor, self._anchor = self._anchor, loop.number
-        close = loop.exact and 0 <= anchor and loop.dry <= anchor
+        close = loop.exact and anchor >= 0 and loop.dry <= anchor
         return min(loop.number - anchor, GAP_MAX) if close else GAP_MAX
 
     @property
     def is_anchored(self) -> bool:
         """Whether the loop has not run dry since the anchor."""
         loop = self._loop or self.loop
-        return loop.exact and 0 <= self._anchor and loop.dry <= self._anchor
+        return loop.exact and self._anchor >= 0 and loop.dry <= self._anchor
