@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tachograph.core.errors import EntrypointNotFound
+from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._drive import drive
 from tachograph.replay_workers._guard import guarded, ordered
 from tachograph.replay_workers._import import imported, source_of
 from tachograph.replay_workers._output import Tail
-from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._session import Outside, Session
 from tachograph.replay_workers._unit import Attempt, Unit
 

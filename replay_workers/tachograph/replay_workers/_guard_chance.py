@@ -115,11 +115,17 @@ def _makers(hidden: random.Random) -> list[tuple[Any, str, Source, Callable[...,
     def time_based(*_: object, **__: object) -> uuid.UUID:
         return uuid.UUID(bytes=hidden.randbytes(16), version=1)
 
+    def getrandom(size: int, flags: int = 0) -> bytes:
+        return hidden.randbytes(size)
+
+    def token_hex(nbytes: int | None = None) -> str:
+        return token(nbytes).hex()
+
     return [
         (os, "urandom", "random", hidden.randbytes),
-        (os, "getrandom", "random", lambda size, flags=0: hidden.randbytes(size)),
+        (os, "getrandom", "random", getrandom),
         (secrets, "token_bytes", "random", token),
-        (secrets, "token_hex", "random", lambda nbytes=None: token(nbytes).hex()),
+        (secrets, "token_hex", "random", token_hex),
         (secrets, "token_urlsafe", "random", urlsafe),
         (secrets, "choice", "random", hidden.choice),
         (secrets, "randbelow", "random", hidden.randrange),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TextIO, cast
 
 from tachograph.replay_workers._frames import is_installed
@@ -128,7 +128,7 @@ def _opened(watch: Watch, args: tuple[object, ...]) -> None:
 def _is_code(path: object) -> bool:
     if not isinstance(path, str | bytes | os.PathLike):
         return False
-    text = os.fsdecode(path)
+    text = os.fsdecode(cast("str | bytes | os.PathLike[str]", path))
     return text.endswith(_CODE) or is_installed(text)
 
 
@@ -148,26 +148,25 @@ def _noticing(watch: Watch, name: str, source: Source) -> Callable[..., object]:
     return noticed
 
 
-def _environment(watch: Watch, name: str) -> object:
-    genuine = getattr(os, name)
+_ENVIRON_PARTS = ("_data", "encodekey", "decodekey", "encodevalue", "decodevalue")
 
-    class Environ(type(genuine)):  # type: ignore[misc]  # the class has no public name
+
+def _environment(watch: Watch, name: str) -> object:
+    genuine: Mapping[object, object] = getattr(os, name)
+    kind: type = type(genuine)  # the class has no public name
+
+    class Environ(kind):  # type: ignore[misc]  # pyright: ignore[reportUntypedBaseClass]
         def __getitem__(self, key: object) -> object:
             watch.read(f"os.{name}[{key!r}]", "process")
-            return super().__getitem__(key)
+            return genuine[key]
 
         def __contains__(self, key: object) -> bool:
             watch.read(f"os.{name}[{key!r}]", "process")
-            return bool(super().__contains__(key))
+            return key in genuine
 
         def __iter__(self) -> Iterator[object]:
             watch.read(f"os.{name}", "process")
-            return iter(list(super().__iter__()))
+            return iter(list(genuine))
 
-    return Environ(
-        genuine._data,  # noqa: SLF001 shares what is there, as os itself makes it
-        genuine.encodekey,
-        genuine.decodekey,
-        genuine.encodevalue,
-        genuine.decodevalue,
-    )
+    # Shares what is there, as os itself makes it: what is set in one is read in the other.
+    return Environ(*(getattr(genuine, part) for part in _ENVIRON_PARTS))
