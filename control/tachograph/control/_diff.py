@@ -82,5 +82,7 @@ def _render(screen: Screen, one: str, other: str, found: list[Divergence], only:
         screen.line("  ", f"agent {stream} is in one of the runs only")
     if found:
         show_divergence(screen, found[0], SIDES)
-        if len(found) > 1:
-            screen.line(f"  {len(found) - 1} more agents part later (`--json` has them all)")
+        more = len(found) - 1
+        if more:
+            who = "1 more agent parts" if more == 1 else f"{more} more agents part"
+            screen.line(f"  {who} later (`--json` has them all)")
