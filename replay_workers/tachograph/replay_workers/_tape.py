@@ -70,12 +70,15 @@ class ReplayTape:
             Halt: the replay ends here.
         """
         session, stream = self._session, self._stream
+        expected = stream.matcher.expected if stream.matcher is not None else None
         arguments = _NULL
         if request.arguments is not None:
-            arguments = session.payload(encode_body(request.arguments, ordered=False))
+            arguments = encode_body(request.arguments, ordered=False)
+            # What the recording has is redacted, and redacting twice changes nothing.
+            if expected is None or arguments != expected.arguments:
+                arguments = session.payload(arguments)
         self._check()
         version = session.clean(request.version) if request.version is not None else None
-        expected = stream.matcher.expected if stream.matcher is not None else None
         step = stream.maker.call(request.kind, session.clean(request.name), arguments, version, like=expected)
         return ReplayPassage(session, stream, request, session.take(stream, step))
 
