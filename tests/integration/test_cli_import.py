@@ -62,3 +62,11 @@ def test_a_file_that_is_no_transcript_is_said(tmp_path: Path) -> None:
     done = tacho("--home", tmp_path / "home", "import", "who-and-when", bad)
     assert done.code != ExitCode.OK
     assert "bad.json" in done.out + done.err
+
+
+def test_a_directory_without_transcripts_is_said(tmp_path: Path) -> None:
+    """Nothing could be imported: exit code 64 and why, never a quiet success."""
+    (tmp_path / "empty").mkdir()
+    done = tacho("--home", tmp_path / "home", "import", "airline", tmp_path / "empty")
+    assert done.code == ExitCode.USAGE
+    assert "there is no .json file in this directory" in done.err

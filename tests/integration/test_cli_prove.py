@@ -52,6 +52,13 @@ def test_replay_of_one_run_reads_in_ten_seconds(recorded: Recorded, tmp_path: Pa
     assert str(tmp_path / "report" / "report.html") in done.out
 
 
+def test_a_run_named_twice_is_replayed_once(recorded: Recorded) -> None:
+    """By its id and by the beginning of it: one row."""
+    home, run_ids = recorded
+    done = tacho("--home", home, "replay", run_ids[0], run_ids[0][:-1], run_ids[0], "--json")
+    assert [run["run_id"] for run in done.result["runs"]] == run_ids[:1]
+
+
 def changed_code(directory: Path) -> Path:
     """The fleet with one argument changed."""
     text = (TESTS / "cli_fleet.py").read_text()

@@ -126,9 +126,7 @@ class ImportResult:
 class ImportService(Protocol):
     """Bring runs from elsewhere."""
 
-    def __call__(
-        self, home: Path, files: Sequence[Path], progress: Progress, *, again: bool = False
-    ) -> ImportResult:
+    def __call__(self, home: Path, files: Sequence[Path], progress: Progress, *, again: bool = False) -> ImportResult:
         """Record the runs of files; what this home has already is skipped and named, unless `again`."""
         ...
 
