@@ -24,6 +24,8 @@ from tachograph.stores import Home
 MODULE = "desk"
 """The module of control logic that is given as text; its entry point is `MODULE:desk`."""
 
+_SECONDS_MAX = 60.0
+
 HEAD = """\
 import asyncio
 import json
@@ -73,6 +75,7 @@ class Replays:
         """The result of a replay."""
         if source is not None:
             options["code"] = str(self.code(source))
+        options.setdefault("seconds_max", _SECONDS_MAX)
         return replay_run(self.home, run_id, ReplayOptions(**options), self._process)  # type: ignore[arg-type]
 
     def changed(self, before: str, *changes: tuple[str, str]) -> Divergence:

@@ -358,6 +358,34 @@ def plain(run, number):
         reproduced(replays.replay(run_id))
 
 
+def test_a_run_recorded_around_a_block_states_no_result(replays: Replays) -> None:
+    """Where the recorder cannot know what the entry point gave, its result is not compared; its error is."""
+    source = """
+def desk(run, fails):
+    with run.agent("clerk") as agent:
+        agent.call(work, 1)
+    if fails:
+        raise ValueError("failed")
+    return {"answer": 42}
+"""
+    with imported(replays.code(source)) as module, Recorder(replays.path / "home") as recorder:
+        with recorder.run("block", entrypoint=module.desk, args=(False,)) as run:
+            module.desk(run, False)
+        good = recorder.latest_run_id
+        with pytest.raises(ValueError), recorder.run("block", entrypoint=module.desk, args=(True,)) as run:  # noqa: PT011
+            module.desk(run, True)
+        bad = recorder.latest_run_id
+    assert good is not None
+    assert bad is not None
+    reproduced(replays.replay(good))
+    reproduced(replays.replay(bad))
+    assert (
+        diverged(replays.replay(good, source.replace("if fails", "if not fails"))).kind
+        is DivergenceKind.OUTCOME_CHANGED
+    )
+    assert diverged(replays.replay(bad, source.replace('"failed"', '"fell"'))).kind is DivergenceKind.OUTCOME_CHANGED
+
+
 def test_a_bad_clock_does_not_spoil_a_replay(replays: Replays) -> None:
     """Control logic that sees time stand still and go back sees the same again."""
     source = """

@@ -9,6 +9,10 @@ from tachograph.core.causality import GENESIS
 from tachograph.schemas import Cause, HeadEncoder
 
 
+class NotStated:
+    """In place of a result, where control logic is a block of code that gives none."""
+
+
 class Stream:
     """One stream while it is recorded.
 

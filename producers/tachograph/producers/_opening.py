@@ -10,6 +10,7 @@ from types import TracebackType
 
 from tachograph.core.boundary import Run, controlled, controlled_async, ending
 from tachograph.core.errors import SpoolUnwritable
+from tachograph.producers._entry import NotStated
 from tachograph.producers._tape import RecordingTape
 from tachograph.producers._unit import Unit
 
@@ -80,7 +81,7 @@ class RunOpening:
     ) -> None:
         self._control.close()
         if self._started is not None:
-            self._started.end(error)
+            self._started.end(error, NotStated())
 
     async def __aenter__(self) -> Run:
         self._started = self._start()
@@ -92,4 +93,4 @@ class RunOpening:
     ) -> None:
         self._control.close()
         if self._started is not None:
-            await self._started.end_async(error)
+            await self._started.end_async(error, NotStated())

@@ -15,7 +15,7 @@ from tachograph.core.effects import Ledger
 from tachograph.core.errors import AgentMisuse, SpoolUnwritable, TachographError
 from tachograph.core.ports import Transport
 from tachograph.producers._directory import DirectoryTransport
-from tachograph.producers._entry import Draft, Extra, Stream
+from tachograph.producers._entry import Draft, Extra, NotStated, Stream
 from tachograph.producers._failure import error_draft
 from tachograph.producers._messages import LocalEnvelope
 from tachograph.producers._tape import RecordingTape
@@ -167,7 +167,7 @@ class Unit:
             return 0
 
     def _result(self, outcome: Outcome) -> bytes | None:
-        if outcome.status is not CallOutcome.OK:
+        if outcome.status is not CallOutcome.OK or isinstance(outcome.value, NotStated):
             return None
         try:
             return encode_body(outcome.value, ordered=False)
