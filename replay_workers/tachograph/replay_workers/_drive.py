@@ -108,7 +108,8 @@ async def _asynchronous(
 def _on_loop(session: Session, loop: VirtualLoop, main: Coroutine[object, object, object]) -> object:
     try:
         asyncio.set_event_loop(loop)
-        return loop.run_until_complete(main)
+        task = session.schedule.outside.main = loop.create_task(main)
+        return loop.run_until_complete(task)
     except BaseException:
         if session.schedule.halted:  # whatever control logic made of it
             raise Halt from None

@@ -21,6 +21,7 @@ from tachograph.schemas import EndOutcome
 def forked(unit: Unit, pipe: ChildPipe, otherwise: Otherwise, change: Change, output: Tail | None = None) -> Attempt:
     """Import a unit's entry point under the guard, drive it on a forking tape, and say what it showed."""
     session = ForkSession(unit, Parent(pipe), otherwise, change, pipe.ask)
+    session.schedule.outside.is_known = False
     driven = True
     ended: str | None = None
     with ordered(session), guarded(session):

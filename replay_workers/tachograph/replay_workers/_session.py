@@ -32,6 +32,7 @@ from tachograph.core.replay import (
 from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._frames import place_of
 from tachograph.replay_workers._halt import Halt
+from tachograph.replay_workers._outside_cancel import ends_cancelled, is_interrupted
 from tachograph.replay_workers._places import StreamKey, order_of
 from tachograph.replay_workers._rehydrate import rehydrated
 from tachograph.replay_workers._schedule import Schedule
@@ -87,7 +88,7 @@ class Session:
         self.schedule = Schedule(self.order, otherwise)
         self.schedule.stalled = self._stall
         self.schedule.fired = self._timer_fired
-        self.schedule.outside.ends = _ends_cancelled(unit)
+        self.schedule.outside.ends = ends_cancelled(unit)
         self.schedule.outside.is_on_course = self._is_on_course
         self.streams: dict[StreamKey, Stream] = {}
         self.reads: list[UnrecordedInput] = []
@@ -135,6 +136,9 @@ class Session:
             if self.schedule.halted or matcher is None:
                 raise self._unheld(stream)
             expected = matcher.expected
+            if is_interrupted(expected, step) and not matcher.diverged:
+                stream.maker.made -= 1
+                raise KeyboardInterrupt  # as whoever sat before it did, between two steps
             if expected is None or not _is_same(expected, step):
                 if not matcher.diverged:
                     self.schedule.astray(expected.hlc if expected is not None else 0)
@@ -320,11 +324,6 @@ class Session:
             if stream.matcher is not None and not stream.ended:
                 stream.matcher.stall()
         self.halt()
-
-
-def _ends_cancelled(unit: Unit) -> bool:
-    own = next((one for one in unit.streams if (one.agent_id, one.incarnation) == unit.key), None)
-    return own is not None and bool(own.steps) and own.steps[-1].outcome == EndOutcome.CANCELLED
 
 
 def _name(step: Step) -> str:
