@@ -89,6 +89,26 @@ def test_a_read_with_a_consequence_is_the_divergence(visible: Verdict, name: str
     assert f'"{name}": ' in line_at(f"{found.unrecorded.file}:{found.unrecorded.line}")
 
 
+def test_a_read_is_to_blame_whichever_agent_is_the_current_one(replays: Replays) -> None:
+    """A function that holds several agents reads for any of them: the one whose next step changes is the one."""
+    source = """
+import time
+
+def desk(run):
+    with run.agent("ada") as ada, run.agent("bob") as bob:
+        bob.call(work, 1)
+        ada.call(work, time.time())
+"""
+    found = diverged(replays.replay(replays.record(source)))
+    assert (found.kind, found.agent_id, found.step) == (DivergenceKind.UNRECORDED_INPUT, "ada", 1)
+    innocent = source.replace("bob.call(work, 1)", "time.time(); bob.call(work, 1)").replace(
+        "work, time.time()", "len, 'x'"
+    )
+    run_id = replays.record(innocent)
+    other = diverged(replays.replay(run_id, innocent.replace("len, 'x'", "len, 'y'")))
+    assert (other.kind, other.agent_id) == (DivergenceKind.ARGUMENT_CHANGED, "ada")
+
+
 def test_many_reads_of_one_line_are_one(replays: Replays) -> None:
     """A loop is named once."""
     assert len(limited(replays.replay(replays.record(guarded_fleet.again_and_again))).blocked) == 1

@@ -92,6 +92,10 @@ class Session:
         self.schedule.outside.is_on_course = self._is_on_course
         self.streams: dict[StreamKey, Stream] = {}
         self.reads: list[UnrecordedInput] = []
+        self._reads_since_step: list[UnrecordedInput] = []
+        """Reads since any agent took a step: whoever takes the next one made them, whatever agent is the current one."""
+        self._reads_before: dict[StreamKey, list[UnrecordedInput]] = {}
+        """By stream that went astray: those just before."""
         self._frontier = Frontier()
         self._recorded = {(stream.agent_id, stream.incarnation): stream for stream in unit.streams}
         self._lives: defaultdict[str, list[int]] = defaultdict(list)
@@ -141,8 +145,10 @@ class Session:
                 raise KeyboardInterrupt  # as whoever sat before it did, between two steps
             if expected is None or not _is_same(expected, step):
                 if not matcher.diverged:
+                    self._reads_before[stream.key] = self._reads_since_step
                     self.schedule.astray(expected.hlc if expected is not None else 0)
                 step = replace(step, where=place_of(sys._getframe(1)))  # noqa: SLF001 the frame is what is asked for
+            self._reads_since_step = []
             match = matcher.take(step)
             if not isinstance(match, Served):
                 if isinstance(match, RecordingEnds):
@@ -246,6 +252,7 @@ class Session:
     def read(self, found: UnrecordedInput) -> None:
         """Control logic read the outside past the boundary."""
         self.reads.append(found)
+        self._reads_since_step.append(found)
 
     def taint(self, text: str) -> None:
         """Note what makes the replay less than exact."""
@@ -269,7 +276,7 @@ class Session:
         """What the replay showed."""
         found = [*self._outcomes, *self._divergences()]
         return UnitResult(
-            divergences=tuple(blame(one, self.reads, self._related(one.agent_id)) for one in found),
+            divergences=tuple(self._blamed(one) for one in found),
             steps_recorded=sum(len(stream.steps) for stream in self.unit.streams),
             steps_replayed=sum(stream.maker.made for stream in self.streams.values()),
             agents=len(self.unit.streams),
@@ -279,6 +286,14 @@ class Session:
             taints=tuple(self._taints),
             missing=tuple(self._missing),
         )
+
+    def _blamed(self, found: Divergence) -> Divergence:
+        """The divergence, put down to a read past the boundary of its agent, of a relative, or made just before it."""
+        blamed = blame(found, self.reads, self._related(found.agent_id))
+        if blamed.unrecorded is not None:
+            return blamed
+        before = self._reads_before.get((found.agent_id, found.incarnation), [])
+        return blame(found, before, {read.agent_id for read in before})
 
     def _related(self, agent_id: str) -> set[str]:
         """The agents that opened this one, over however many, and those that it opened."""
