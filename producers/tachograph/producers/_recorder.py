@@ -6,7 +6,7 @@ import atexit
 import inspect
 import logging
 import weakref
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Self, TypeVar, overload
 
@@ -120,18 +120,18 @@ class Recorder:
     @overload
     def record(
         self,
-        entrypoint: Callable[Concatenate[Run, P], Awaitable[T]],
+        entrypoint: Callable[Concatenate[Run, P], Coroutine[object, object, T]],
         /,
         *args: P.args,
         **kwargs: P.kwargs,
-    ) -> Awaitable[T]: ...
+    ) -> Coroutine[object, object, T]: ...
     @overload
     def record(self, entrypoint: Callable[Concatenate[Run, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
     def record(self, entrypoint: Callable[..., object], /, *args: object, **kwargs: object) -> object:
         """Run control logic, `entrypoint(run, *args, **kwargs)`, and record it so that it can be re-driven.
 
         Returns:
-            What the entry point returns; an awaitable where it is a coroutine function.
+            What the entry point returns; a coroutine of it where it is a coroutine function.
 
         Raises:
             UnserialisableValue: an argument cannot be recorded; nothing was run.
@@ -178,11 +178,11 @@ class Recorder:
         self,
         context: RunContext | str,
         agent_id: str,
-        entrypoint: Callable[Concatenate[Agent, P], Awaitable[T]],
+        entrypoint: Callable[Concatenate[Agent, P], Coroutine[object, object, T]],
         /,
         *args: P.args,
         **kwargs: P.kwargs,
-    ) -> Awaitable[T]: ...
+    ) -> Coroutine[object, object, T]: ...
     @overload
     def join(
         self,
