@@ -62,7 +62,7 @@ def test_reproduced() -> None:
         (DivergenceKind.EXHAUSTED, ("diverged", "not_proved", "not_proved")),
         (DivergenceKind.UNRECORDED_INPUT, ("diverged", "not_proved", "not_proved")),
         (DivergenceKind.TOOL_CHANGED, ("not_proved", "not_proved", "diverged")),
-        (DivergenceKind.ARGUMENT_CHANGED, ("diverged", "reproduced", "diverged")),
+        (DivergenceKind.ARGUMENT_CHANGED, ("reproduced", "reproduced", "diverged")),
         (DivergenceKind.STATE_CHANGED, ("reproduced", "diverged", "reproduced")),
         (DivergenceKind.OUTCOME_CHANGED, ("reproduced", "diverged", "reproduced")),
     ],

@@ -49,6 +49,8 @@ class Evidence:
     missing: list[str] = field(default_factory=list[str])
     """Sentences: what evidence is not there."""
     taints: list[str] = field(default_factory=list[str])
+    missing_body: MissingBody | None = None
+    """The first body that is missing."""
     undriven: int = 0
     """Units that cannot be driven; `missing` says why."""
     skipped: set[tuple[StreamKey, int]] = field(default_factory=set[tuple[StreamKey, int]])
@@ -255,6 +257,7 @@ class _Bodies:
             return self._home.body(body, event_id)
         except MissingBody as error:
             _miss(self.evidence, str(error))
+            self.evidence.missing_body = self.evidence.missing_body or error
             agent, _, rest = event_id.partition("/")[2].rpartition("#")
             self._broken.add((agent, int(rest.partition(".")[0])))
             return b"null"

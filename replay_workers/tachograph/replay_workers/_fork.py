@@ -37,6 +37,7 @@ def fork(home: Path, run_id: str, options: ForkOptions) -> ForkResult:
     Raises:
         UnknownRun: there is no such run.
         InvalidSetting: an option names what the run does not have.
+        MissingBody: a body of the run is missing; nothing is written.
     """
     with ReplayProcess() as process:
         return fork_run(Home.open(home), run_id, options, process)
@@ -48,6 +49,8 @@ def fork_run(home: Home, run_id: str, options: ForkOptions, process: ReplayProce
     if run_id not in set(home.log.run_ids()):
         raise UnknownRun(run_id, str(home.path))
     evidence = evidence_of(home, run_id)
+    if evidence.missing_body is not None:
+        raise evidence.missing_body
     planned = plan_of(evidence, options)
     fork_id = new_run_id()
     units = Fleet(home, evidence, options, process).forked(planned)

@@ -16,7 +16,7 @@ from tachograph.replay_workers._fork_order import Entry, Place, UnitEvents, in_o
 from tachograph.replay_workers._fork_writer import RunWriter
 from tachograph.replay_workers._import import code_digest
 from tachograph.replay_workers._places import StreamKey
-from tachograph.schemas import AgentStarted, Cause, Event, MessageReceived, RunStarted, fields_of
+from tachograph.schemas import AgentStarted, Cause, Event, Fidelity, MessageReceived, RunStarted, fields_of
 from tachograph.stores import Home
 
 
@@ -49,7 +49,7 @@ class _Writing:
         self._options = options
         self._recorded: dict[Place, Event] = {_place(event): event for event in evidence.events}
         self._forked = {one.planned.recorded.key: one for one in units}
-        self._units = [_unit_events(one, self._recorded) for one in units]
+        self._units = [_unit_events(one, self._recorded, evidence) for one in units]
         self._written: dict[Place, Cause] = {}
         self._openers: dict[StreamKey, list[StreamKey]] = {}
 
@@ -163,11 +163,21 @@ def changes_of(parent_run_id: str, options: ForkOptions) -> dict[str, object]:
     }
 
 
-def _unit_events(one: Forked, recorded: Mapping[Place, Event]) -> UnitEvents:
+def _unit_events(one: Forked, recorded: Mapping[Place, Event], evidence: Evidence) -> UnitEvents:
     unit = one.planned.recorded
     start = recorded[unit.key, 1]
     assert isinstance(start, RunStarted | AgentStarted)
-    return UnitEvents(start, unit.started_at_us, one.drafts)
+    drafts = [*one.drafts]
+    if isinstance(start, RunStarted) and evidence.fidelity != Fidelity.COMPLETE and drafts:
+        drafts.insert(len(drafts) - 1, _grade(unit.key, drafts[-1].at, evidence))
+    return UnitEvents(start, unit.started_at_us, drafts)
+
+
+def _grade(stream: StreamKey, at: float, evidence: Evidence) -> Draft:
+    """What the fork's evidence is good for: no more than its parent's. It stands before the run's last event."""
+    missing = f"more than the grade {evidence.fidelity}: a fork is no better than its parent"
+    fields: dict[str, object] = {"source": evidence.run_id, "fidelity": evidence.fidelity, "missing": [missing]}
+    return Draft(stream, "RunImported", at, None, fields, {"details": None})
 
 
 def _shift(entries: Sequence[Entry], ended_us: int, at_us: int) -> int:

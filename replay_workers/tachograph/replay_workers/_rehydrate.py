@@ -15,7 +15,7 @@ _ROOTS = ("builtins.Exception", "builtins.BaseException")
 
 
 def rehydrated(
-    recorded: RecordedError, known: Iterable[type[BaseException]], taint: Callable[[str], None]
+    recorded: RecordedError, known: Iterable[type[BaseException]], taint: Callable[[str], None], main: str = ""
 ) -> BaseException:
     """The exception as control logic got it; a base class stands in for one that is not to be had.
 
@@ -23,11 +23,12 @@ def rehydrated(
         recorded: what the recording has of it.
         known: classes that the tool declares.
         taint: told when control logic gets something else than it got in the recording.
+        main: the module that the entry point is in, which was `__main__` where it was run as a script.
     """
     arguments, attributes = _parts(recorded)
-    cls = _find(recorded.type, known)
+    cls = _find(_importable(recorded.type, main), known)
     if cls is None:
-        cls = next((found for base in recorded.bases if (found := _find(base, known)) is not None), Exception)
+        cls = next((found for base in recorded.bases if (found := _find(_importable(base, main), known)) is not None), Exception)
         taint(
             f"control logic was given a {cls.__name__} in place of {recorded.type}, whose class is not imported here: "
             f"name it in the tool's `raises=(…)`"
@@ -35,6 +36,11 @@ def rehydrated(
     error = _made(cls, arguments)
     _restore(error, attributes)
     return error
+
+
+def _importable(name: str, main: str) -> str:
+    """A class's name with the module that this process knows it by."""
+    return f"{main}.{name.removeprefix('__main__.')}" if main and name.startswith("__main__.") else name
 
 
 def _parts(recorded: RecordedError) -> tuple[tuple[object, ...], dict[str, object]]:

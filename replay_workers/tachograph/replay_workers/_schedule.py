@@ -23,6 +23,9 @@ from tachograph.replay_workers._timers import PendingTimers
 SPIN_TURNS_MAX = 2_000
 """Turns in which control logic only gives way; after that what it spins for must happen."""
 
+SILENT_TURNS_MAX = 1_000_000
+"""Turns without a step, after which control logic counts as one that never ends: some seconds."""
+
 _ALTERNATIVES_MAX = 256
 _PERMUTED_MAX = 8
 """Longer sequences keep the order they were given in."""
@@ -42,6 +45,8 @@ class Schedule:
         self.alternatives: list[Alternative] = []
         self.stalled: Callable[[], None] = lambda: None
         """Called when the unit cannot go on."""
+        self.endless: Callable[[], None] = lambda: None
+        """Called when control logic goes on and on without a step."""
         self.fired: Callable[[StreamKey, int], None] = lambda _stream, _seq: None
         """Called with the stream and `seq` of a recorded timer that fires."""
         self.outside = OutsideCancel()
@@ -59,6 +64,8 @@ class Schedule:
         self._reached = 0
         """The clock of the latest step that was taken."""
         self._spun = 0
+        self._silent = 0
+        """Turns without a step before those that are counted now."""
         self._timers = PendingTimers(order)
         self._start, self._following = _chain(order)
 
@@ -75,7 +82,7 @@ class Schedule:
         if index > self._first:
             self._overtaken(index)
         self._passed[index] = 1
-        self._spun = 0
+        self._spun = self._silent = 0
         self._reached = max(self._reached, self._order.hlc[index])
         at = self._order.at[index]
         self.now = max(self.now, at)
@@ -197,7 +204,11 @@ class Schedule:
             self._happen_due(loop)
         self._spun += 1
         if self._spun > SPIN_TURNS_MAX and self._next_due() is None:
+            self._silent += self._spun
             self._spun = 0
+            if self._silent > SILENT_TURNS_MAX:
+                self.endless()
+                raise Halt
             self._happen(loop)
             self._happen_due(loop)
 

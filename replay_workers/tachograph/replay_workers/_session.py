@@ -35,7 +35,7 @@ from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._outside_cancel import ends_cancelled, is_interrupted
 from tachograph.replay_workers._places import StreamKey, order_of
 from tachograph.replay_workers._rehydrate import rehydrated
-from tachograph.replay_workers._schedule import Schedule
+from tachograph.replay_workers._schedule import SILENT_TURNS_MAX, Schedule
 from tachograph.replay_workers._unit import Unit
 from tachograph.schemas import CallOutcome, EndOutcome
 
@@ -87,6 +87,7 @@ class Session:
         self.order = order_of(unit.streams, unit.times, unit.timers)
         self.schedule = Schedule(self.order, otherwise)
         self.schedule.stalled = self._stall
+        self.schedule.endless = self._endless
         self.schedule.fired = self._timer_fired
         self.schedule.outside.ends = ends_cancelled(unit)
         self.schedule.outside.is_on_course = self._is_on_course
@@ -105,6 +106,10 @@ class Session:
         self._served: Counter[str] = Counter()
         self._taints: dict[str, None] = {}
         self._missing: dict[str, None] = {}
+        self.main = unit.entrypoint.partition(":")[0]
+        """The module that the entry point is in."""
+        self._substituted: list[tuple[str, int, str]] = []
+        """(agent, clock, what control logic was given) of exceptions that others stand in for."""
         self._outcomes: list[Divergence] = []
         self._texts: dict[str, str] = {}
         self._lock = threading.RLock()
@@ -186,7 +191,7 @@ class Session:
         if fixture.error is not None:
             known = (*request.raises, *request.failed, *request.unknown)
             try:
-                error = rehydrated(fixture.error, known, self.taint)
+                error = rehydrated(fixture.error, known, lambda text: self._substitute(step, fixture, text), self.main)
             except UnreadableBody as failure:
                 raise self.unreadable(step, failure) from None
             return Outcome(fixture.outcome or CallOutcome.ERROR, error=error)
@@ -254,6 +259,17 @@ class Session:
         self.reads.append(found)
         self._reads_since_step.append(found)
 
+    def _substitute(self, step: Step, fixture: Fixture, text: str) -> None:
+        """Control logic is given another exception than in the recording."""
+        self.taint(text)
+        self._substituted.append((step.agent_id, fixture.hlc, text))
+
+    def _excused(self, found: Divergence) -> str | None:
+        """What stood in for an exception before a divergence, which may be the cause of it."""
+        agents = {found.agent_id, *self._related(found.agent_id)}
+        known = (text for agent, hlc, text in self._substituted if agent in agents and hlc <= found.hlc)
+        return next(known, None)
+
     def taint(self, text: str) -> None:
         """Note what makes the replay less than exact."""
         self._taints[text] = None
@@ -274,13 +290,18 @@ class Session:
 
     def result(self, *, driven: bool = True) -> UnitResult:
         """What the replay showed."""
-        found = [*self._outcomes, *self._divergences()]
+        every = [*self._outcomes, *self._divergences()]
+        found = [one for one in every if self._excused(one) is None]
+        for one in every:
+            if (why := self._excused(one)) is not None:
+                self.miss(f"{one.sentence} Nothing follows from it: before it, {why}.")
         return UnitResult(
             divergences=tuple(self._blamed(one) for one in found),
             steps_recorded=sum(len(stream.steps) for stream in self.unit.streams),
             steps_replayed=sum(stream.maker.made for stream in self.streams.values()),
             agents=len(self.unit.streams),
             driven=driven,
+            aligned=len(found) == len(every) and all(one.is_aligned for one in self._matchers()),
             served=dict(self._served),
             blocked=tuple(self.reads),
             taints=tuple(self._taints),
@@ -310,8 +331,10 @@ class Session:
         return sum(stream.matcher.position for stream in self.streams.values() if stream.matcher is not None)
 
     def _divergences(self) -> list[Divergence]:
-        matchers = [stream.matcher for stream in self.streams.values()]
-        return [found for matcher in matchers if matcher is not None for found in matcher.divergences()]
+        return [found for matcher in self._matchers() for found in matcher.divergences()]
+
+    def _matchers(self) -> list[Matcher]:
+        return [stream.matcher for stream in self.streams.values() if stream.matcher is not None]
 
     def _stream(self, key: StreamKey) -> Stream:
         stream = self.streams[key] = Stream(key, self._recorded.get(key), self._frontier)
@@ -332,6 +355,14 @@ class Session:
         """Whether every step so far was as recorded."""
         matchers = [stream.matcher for stream in self.streams.values()]
         return not any(matcher is None or matcher.diverged for matcher in matchers)
+
+    def _endless(self) -> None:
+        """Control logic never comes to its next step."""
+        self.miss(
+            f"control logic was stopped after {SILENT_TURNS_MAX:,} turns of the event loop without a step, "
+            f"the most that is allowed: it may never end"
+        )
+        self.halt()
 
     def _stall(self) -> None:
         """Nothing can happen any more: every stream that has not ended is missing something."""

@@ -174,9 +174,15 @@ class ReplayTape:
         error = None
         if outcome.error is not None:
             name, message = described_error(outcome.error)
-            error = (name, session.clean(message))
+            error = (self._as_recorded(name), session.clean(message))
         step = self._stream.maker.ended(_end_outcome(outcome), self._result(outcome), error)
         session.take(self._stream, step)
+
+    def _as_recorded(self, name: str) -> str:
+        """A class's name; that of one of a script's, where the recording names its module `__main__`."""
+        expected = self._stream.matcher.expected if self._stream.matcher is not None else None
+        script = "__main__." + name.removeprefix(self._session.main + ".")
+        return script if expected is not None and expected.error_type == script else name
 
     def _result(self, outcome: Outcome) -> bytes | None:
         if outcome.status is not CallOutcome.OK or self._stream.states_no_result:

@@ -36,6 +36,8 @@ class UnitResult:
     agents: int = 0
     driven: bool = True
     """Whether its control logic was driven at all; if not, `missing` says why."""
+    aligned: bool = True
+    """Whether every replayed step stands in its recorded place, whatever it carries."""
     served: Mapping[str, int] = field(default_factory=dict[str, int])
     """Calls answered from the recording, by kind."""
     live: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -53,6 +55,8 @@ def levels_of(units: Sequence[UnitResult], fidelity: str) -> tuple[Level, Level,
     """
     found = [divergence for unit in units for divergence in unit.divergences]
     touched = {level for divergence in found for level in _touched(divergence)}
+    if any(unit.divergences and not unit.aligned for unit in units):
+        touched.add("flow")
     provable = _PROVABLE.get(fidelity, (False, False, False))
     driven = bool(units) and all(unit.driven for unit in units)
     compared = driven and all(_is_compared(unit) for unit in units)
@@ -73,7 +77,7 @@ def _level(diverged: bool, *, proved: bool) -> Level:
 def _is_compared(unit: UnitResult) -> bool:
     """Whether every recorded step of a unit was held against a replayed one."""
     in_place = all(_kind(divergence) in _PAYLOADS or _is_version(divergence) for divergence in unit.divergences)
-    return in_place and unit.steps_replayed == unit.steps_recorded
+    return in_place and unit.aligned and unit.steps_replayed == unit.steps_recorded
 
 
 def _touched(divergence: Divergence) -> tuple[str, ...]:
@@ -84,7 +88,7 @@ def _touched(divergence: Divergence) -> tuple[str, ...]:
         ended = divergence.recorded is None or divergence.recorded.kind == "end"
         return ("state",) if ended else ("flow",)
     if kind is DivergenceKind.ARGUMENT_CHANGED:
-        return ("flow", "content")
+        return ("content",)
     return ("content",) if kind in _ANSWERS else ("flow",)
 
 

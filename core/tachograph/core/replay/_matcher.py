@@ -91,6 +91,13 @@ class Matcher:
         return bool(self._tail) or self._stalled
 
     @property
+    def is_aligned(self) -> bool:
+        """Whether every step so far stands in its recorded place, whatever it carries."""
+        rest = self._steps[self.position : self.position + len(self._tail)]
+        same = [(step.kind, step.name) for step in rest] == [(step.kind, step.name) for step in self._tail]
+        return same and not self._stalled
+
+    @property
     def exhausted(self) -> bool:
         """Whether every recorded step was taken."""
         return self.position == len(self._steps)
