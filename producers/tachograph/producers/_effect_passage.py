@@ -24,7 +24,7 @@ class EffectPassage(LivePassage):
     __slots__ = ("_effect", "_left", "_waited")
 
     def __init__(self, tape: RecordingTape, call_id: int, effect: Effect) -> None:
-        super().__init__(tape, call_id)
+        super().__init__(tape, call_id, effect.name)
         self._effect = effect
         self._left = False
         self._waited = False

@@ -12,6 +12,7 @@ from tachograph.core.canonical import encode_body
 from tachograph.core.errors import AgentMisuse, InternalError, SpoolUnwritable, UnserialisableValue
 from tachograph.producers._entry import Extra
 from tachograph.producers._failure import error_draft
+from tachograph.producers._unrecorded import warn_once
 
 if TYPE_CHECKING:
     from tachograph.producers._tape import RecordingTape
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 class LivePassage:
     """A call that is executed and recorded, and is no effect."""
 
-    __slots__ = ("call_id", "chunks", "done", "tape", "unrecorded")
+    __slots__ = ("call_id", "chunks", "done", "name", "tape", "unrecorded")
 
     live = True
 
-    def __init__(self, tape: RecordingTape, call_id: int) -> None:
+    def __init__(self, tape: RecordingTape, call_id: int, name: str) -> None:
         self.tape = tape
+        self.name = name
         self.call_id = call_id
         self.chunks = 0
         self.unrecorded: str | None = None
@@ -105,6 +107,7 @@ class LivePassage:
             reason = f"{what}{type(value).__qualname__}: its codec raised {type(error).__name__}"
         self.unrecorded = self.unrecorded or reason
         self.tape.journal.unrecorded += 1
+        warn_once(self.tape.clean(self.name), value, error)
 
     def next_chunk(self) -> Chunk | None:
         """Replay only."""

@@ -6,6 +6,7 @@ from typing import cast
 
 import orjson
 
+from tachograph.core.canonical._codecs import codec_named
 from tachograph.core.canonical._json import JsonValue
 from tachograph.core.canonical._untag import MALFORMED, untag
 
@@ -14,7 +15,7 @@ _VERBATIM = ("$decimal", "$uuid", "$datetime", "$date", "$time")
 
 
 def display(data: bytes) -> JsonValue:
-    """A body as plain JSON without tags: tuples and sets as lists, times and decimals as text.
+    """A body as plain JSON without tags: tuples and sets as lists, times and decimals as text, objects as their fields.
 
     Meant for reading only: types are lost. What is not understood is shown as it lies; nothing is raised for it.
 
@@ -47,11 +48,25 @@ def _tagged(tag: str, content: JsonValue) -> JsonValue:
         if tag == "$dict":
             return {_key(key): _shown(item) for key, item in cast("list[list[JsonValue]]", content)}
         if tag == "$object":
-            name, plain = cast("list[JsonValue]", content)
-            return {str(name): _shown(plain)}
+            return _object(cast("list[JsonValue]", content))
         return _scalar(tag, content)
     except MALFORMED:
         return {tag: content}
+
+
+def _object(content: list[JsonValue]) -> JsonValue:
+    """The fields of a value, a member as `Class.NAME`; under its codec's name what a codec wrote."""
+    name, plain, *rest = content
+    if type(name) is not str or len(rest) > 1:
+        raise TypeError("not a name and what is written of a value")
+    shown = _shown(plain)
+    if codec_named(name) is not None or ":" not in name or type(shown) not in (dict, str, int):
+        return {name: shown}
+    if type(shown) is dict:
+        about = cast("dict[str, JsonValue]", _shown(rest[0]) if rest else {})
+        return shown | cast("dict[str, JsonValue]", about.get("extra") or {})
+    label = name.partition(":")[2]
+    return f"{label}.{shown}" if type(shown) is str else f"{label}({shown})"
 
 
 def _key(key: JsonValue) -> str:

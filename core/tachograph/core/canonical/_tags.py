@@ -12,6 +12,9 @@ r"""Python values as JSON: what JSON cannot say stands in an object with one key
 | str that is not in NFC or holds half a surrogate pair | `{"$str": "e\u0301"}`, escaped as in Python |
 | dict with a key that is no NFC string or starts with `$` | `{"$dict": [[key, value], …]}` |
 | value of a registered class | `{"$object": ["name", plain]}` |
+| dataclass, named tuple | `{"$object": ["module:Qualname", {"field": value}]}` |
+| member of an enumeration | `{"$object": ["module:Qualname", "NAME"]}`, a nameless union of flags by its value |
+| pydantic model | as a dataclass; `{"set": [names], "extra": {…}, "private": {…}}` third, where these say anything |
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ from zoneinfo import ZoneInfo
 
 from tachograph.core.canonical._codecs import Codec, codec_for
 from tachograph.core.canonical._json import DEPTH_MAX, INTEGER_MAX, ITEMS_MAX, JsonValue
+from tachograph.core.canonical._kinds import kind_for
+from tachograph.core.canonical._parts import Kind
 from tachograph.core.canonical._plain import dump, is_plain_float
 from tachograph.core.canonical._refusal import Refusal, TooDeep, member
 
@@ -69,9 +74,12 @@ class Tagger:
             items = self._items_of(cast("set[object]", value), depth)
             return {f"${kind.__name__}": sorted(items, key=_bytes)}
         codec = codec_for(kind)
-        if codec is None:
-            raise Refusal(value, _why_not(kind))
-        return self._object(codec, value, depth)
+        if codec is not None:
+            return self._object(codec, value, depth)
+        found = kind_for(kind)
+        if isinstance(found, str):
+            raise Refusal(value, _why_not(kind, found))
+        return self._of_kind(found, value, depth)
 
     def _enter(self, value: Sized, depth: int) -> None:
         if depth > DEPTH_MAX and len(value):
@@ -122,6 +130,18 @@ class Tagger:
         except Exception as error:
             raise Refusal(value, f"its codec {codec.name!r} failed with {type(error).__name__}") from error
         return {"$object": [codec.name, self.tag(plain, depth)]}
+
+    def _of_kind(self, kind: Kind, value: object, depth: int) -> JsonValue:
+        if depth > DEPTH_MAX:
+            raise TooDeep(value, f"it lies more than {DEPTH_MAX} levels deep")
+        try:
+            fields, rest = kind.parts(value)
+        except ValueError as error:
+            raise Refusal(value, f"{error} and no codec is registered for it") from error
+        written: list[JsonValue] = [kind.name, self.tag(fields, depth)]
+        if rest is not None:
+            written.append(self.tag(rest, depth))
+        return {"$object": written}
 
 
 def _bytes(value: JsonValue) -> bytes:
@@ -178,11 +198,11 @@ def _base64(value: bytes | bytearray) -> str:
     return base64.b64encode(value).decode("ascii")
 
 
-def _why_not(kind: type[object]) -> str:
+def _why_not(kind: type[object], otherwise: str) -> str:
     for base in kind.__mro__[1:]:
         if base in BUILT_IN and base is not object:
             return f"it is a subclass of {base.__name__} and no codec is registered for it"
-    return "no codec is registered for it"
+    return otherwise
 
 
 def _bytes_tagged(value: bytes) -> JsonValue:

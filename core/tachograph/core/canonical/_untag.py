@@ -12,8 +12,9 @@ from typing import cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from tachograph.core.canonical._codecs import codec_named
+from tachograph.core.canonical._codecs import Codec, codec_named
 from tachograph.core.canonical._json import JsonValue
+from tachograph.core.canonical._kinds import made
 
 _ESCAPED = re.compile(r"(?:[ -\[\]-~]|\\(?:[\\nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}))*")
 _MOMENT = re.compile(r"([^\[;]+)(?:\[([^\];]+)\])?(;fold=1)?")
@@ -29,7 +30,7 @@ class UnknownTag(ValueError):
 
 
 class CodecFailed(ValueError):
-    """A registered codec could not read what it once wrote."""
+    """A codec could not read what it once wrote, or a class has other fields now."""
 
 
 def untag(value: JsonValue) -> object:
@@ -114,15 +115,34 @@ def _dict(value: JsonValue) -> dict[object, object]:
 
 
 def _object(value: JsonValue) -> object:
-    name, plain = cast("list[JsonValue]", value)
-    codec = codec_named(_string(name))
-    if codec is None:
-        raise UnknownTag(f"no codec {name!r} is registered in this process")
-    restored = untag(plain)
+    name, plain, *rest = _items(value)
+    if type(name) is not str or len(rest) > 1:
+        raise TypeError("not a name and what is written of a value")
+    codec = codec_named(name)
+    return _of_codec(codec, plain) if codec is not None else _of_kind(name, plain, rest)
+
+
+def _of_codec(codec: Codec, plain: object) -> object:
     try:
-        return codec.from_plain(restored)
+        return codec.from_plain(plain)
     except Exception as error:
-        raise CodecFailed(f"the codec {name!r} failed with {type(error).__name__}: {error}") from error
+        raise CodecFailed(f"the codec {codec.name!r} failed with {type(error).__name__}: {error}") from error
+
+
+def _of_kind(name: str, fields: object, rest: list[object]) -> object:
+    if ":" not in name:
+        raise UnknownTag(f"no codec {name!r} is registered in this process")
+    try:
+        return made(name, fields, rest[0] if rest else None)
+    except LookupError:
+        raise UnknownTag(
+            f"the class {name!r} is not imported in this process, or not there under this name, and no codec has it; "
+            f"import it in the module of the entry point, or register a codec {name!r} there"
+        ) from None
+    except Exception as error:
+        raise CodecFailed(
+            f"a value of the class {name!r} cannot be made: {error}; register a codec {name!r} that reads it"
+        ) from error
 
 
 _READERS: dict[str, Callable[[JsonValue], object]] = {
