@@ -23,7 +23,7 @@ def status_span(status: VerdictStatus) -> Span:
 
 def show_verdict(screen: Screen, verdict: Verdict) -> None:
     """The three levels, what was served, what is missing, and the first divergence."""
-    counted = f"{verdict.steps_replayed} of {verdict.steps_recorded} steps, {verdict.agents} agents"
+    counted = f"{_steps(verdict)}, {verdict.agents} agents"
     steps = counted if verdict.steps_recorded else "no step was replayed"
     levels: tuple[tuple[str, Level, str], ...] = (
         ("control flow", verdict.control_flow, steps),
@@ -39,6 +39,12 @@ def show_verdict(screen: Screen, verdict: Verdict) -> None:
     _listed(screen, "bypassed", reads, "warn")
     if verdict.first_divergence is not None:
         show_divergence(screen, verdict.first_divergence)
+
+
+def _steps(verdict: Verdict) -> str:
+    if verdict.steps_replayed > verdict.steps_recorded:
+        return f"{verdict.steps_replayed} steps, {verdict.steps_recorded} recorded"
+    return f"{verdict.steps_replayed} of {verdict.steps_recorded} steps"
 
 
 def _answers(verdict: Verdict) -> list[Part]:
@@ -61,7 +67,9 @@ def _listed(screen: Screen, name: str, sentences: Sequence[str], style: Style) -
 def show_divergence(screen: Screen, divergence: Divergence, sides: Sides | None = None) -> None:
     """The first divergence, both sides."""
     screen.line()
-    screen.line(Span("First divergence", "bold"), f"  agent {divergence.agent_id}, step {divergence.step}")
+    silent = divergence.recorded is None and divergence.replayed is None
+    heading = "Past the boundary, no consequence seen" if silent else "First divergence"
+    screen.line(Span(heading, "bold"), f"  agent {divergence.agent_id}, step {divergence.step}")
     for line in explain(divergence) if sides is None else explain(divergence, sides):
         screen.line("  ", Span(line, _line_style(line)))
 

@@ -34,7 +34,10 @@ def report_text(report: Report) -> str:
 def _sections(report: Report) -> Iterator[list[str]]:
     yield list(_head(report))
     if report.verdict.first_divergence is not None:
-        yield ["FIRST DIVERGENCE", *explain(report.verdict.first_divergence)]
+        found = report.verdict.first_divergence
+        silent = found.recorded is None and found.replayed is None
+        heading = "PAST THE BOUNDARY, NO CONSEQUENCE SEEN" if silent else "FIRST DIVERGENCE"
+        yield [heading, *explain(report.verdict.first_divergence)]
     yield list(_verdict(report))
     if report.changes:
         yield ["CHANGED AGAINST THE PARENT", *(f"  {one.name}: {one.text}" for one in report.changes)]
@@ -61,7 +64,8 @@ def _verdict(report: Report) -> Iterator[str]:
     yield "VERDICT"
     for name, level in levels_of(verdict):
         yield f"  {name:<13} {level_word(report.kind, level):<13} {level_meaning(name, level, verdict)}"
-    yield f"  {'steps':<13} {verdict.steps_replayed} of {verdict.steps_recorded}, {agents_count(report)} agents"
+    between = "of" if verdict.steps_replayed <= verdict.steps_recorded else "and in the recording"
+    yield f"  {'steps':<13} {verdict.steps_replayed} {between} {verdict.steps_recorded}, {agents_count(report)} agents"
     yield f"  {'served':<13} {_counted(verdict.served) or 'none'} from the recording"
     yield f"  {'sent out':<13} {_counted(verdict.live) or 'none: nothing left the process'}"
     yield f"  {'code':<13} {code_meaning(verdict)}: recorded {verdict.recorded_code}, driven {verdict.replayed_code}"

@@ -240,7 +240,14 @@ class Schedule:
             return True
         place = min(self._waiting.values(), key=lambda waiting: waiting.index, default=None)
         place = place or self._timers.next_place()
-        return self._let_happen(place, loop) if place is not None else self.outside.breaks_off(loop, last=True)
+        if place is not None:
+            return self._let_happen(place, loop)
+        return not loop.is_busy and self._is_induced(first) and self.outside.breaks_off(loop, last=True)
+
+    def _is_induced(self, index: int) -> bool:
+        """Whether the recording has the end of a cancelled call here."""
+        place = self._order.places[index] if index < len(self._passed) else None
+        return place is not None and place.induced
 
     def _let_happen(self, place: Place, loop: VirtualLoop) -> bool:
         if place.released:

@@ -71,6 +71,12 @@ class Stream:
         self.ended = False
 
     @property
+    def counted(self) -> int:
+        """How many steps were held against the recording; what a recording that breaks off does not have is none."""
+        made, matcher = self.maker.made, self.matcher
+        return made if matcher is None or matcher.divergences() else min(made, matcher.position)
+
+    @property
     def states_no_result(self) -> bool:
         """Whether it ends well in the recording, and with what is not recorded: a block of code gives no result."""
         steps = self.recorded.steps if self.recorded is not None else ()
@@ -298,7 +304,7 @@ class Session:
         return UnitResult(
             divergences=tuple(self._blamed(one) for one in found),
             steps_recorded=sum(len(stream.steps) for stream in self.unit.streams),
-            steps_replayed=sum(stream.maker.made for stream in self.streams.values()),
+            steps_replayed=sum(stream.counted for stream in self.streams.values()),
             agents=len(self.unit.streams),
             driven=driven,
             aligned=len(found) == len(every) and all(one.is_aligned for one in self._matchers()),

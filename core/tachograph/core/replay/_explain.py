@@ -26,11 +26,17 @@ def explain(divergence: Divergence, sides: Sides = REPLAY) -> list[str]:
     return [
         f"{divergence.kind}: {divergence.sentence}",
         *_cause(divergence),
-        *_side(one, divergence.recorded, divergence.event_id),
-        *_side(other, divergence.replayed, _made_at(divergence.replayed)),
+        *_both(divergence, one, other),
         *_changes(divergence.changes, "  ", (one, other)),
         *_candidates(divergence.candidates, sides.recorded, (one, other)),
     ]
+
+
+def _both(divergence: Divergence, one: str, other: str) -> Iterator[str]:
+    if divergence.recorded is None and divergence.replayed is None:
+        return  # an input went past the boundary, and no step shows it
+    yield from _side(one, divergence.recorded, divergence.event_id)
+    yield from _side(other, divergence.replayed, _made_at(divergence.replayed))
 
 
 def _cause(divergence: Divergence) -> Iterator[str]:
