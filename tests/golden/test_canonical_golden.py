@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
+import enum
 from decimal import Decimal
+from typing import NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
+
+import pydantic
 
 from tachograph.core.canonical import Digester, decode_body, encode_body, make_body
 
@@ -62,3 +67,68 @@ def test_chunks_are_cut_where_they_always_were() -> None:
     assert body.digest.hex() == "fe17a156d58e216791857f8d19dc24dee0be386f77f6d44a8d19590ef3ef054c"
     assert (body.size, len(body.chunks), len(puts)) == (41072, 3, 3)
     assert body.chunks[0].hex() == "d77f4025e777f3de59598a26aa0aab37086733b61035d5c91830f467b74099b5"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """A dataclass."""
+
+    text: str
+    amount: Decimal
+
+
+class Colour(enum.Enum):
+    """An enumeration."""
+
+    RED = 1
+
+
+class May(enum.Flag):
+    """Flags."""
+
+    READ = 1
+    WRITE = 2
+
+
+class Place(NamedTuple):
+    """A named tuple."""
+
+    row: int
+    seats: tuple[str, ...]
+
+
+class Part(pydantic.BaseModel):
+    """A model that keeps what it does not know."""
+
+    model_config = pydantic.ConfigDict(extra="allow")
+    text: str
+    index: int | None = None
+
+
+class Reply(pydantic.BaseModel):
+    """A model with a private value."""
+
+    parts: list[Part]
+    _id: int = pydantic.PrivateAttr(default=7)
+
+
+OBJECTS = [
+    Line("a", Decimal("1.50")),
+    Colour.RED,
+    May.READ | May.WRITE,
+    Place(1, ("a", "b")),
+    Reply(parts=[Part(text="a", index=1), Part.model_validate({"text": "b", "more": [1.0]})]),
+]
+OBJECTS_WRITTEN = (
+    '[{"$object":["M:Line",{"text":"a","amount":{"$decimal":"1.50"}}]},{"$object":["M:Colour","RED"]},'
+    '{"$object":["M:May",3]},{"$object":["M:Place",{"row":1,"seats":{"$tuple":["a","b"]}}]},'
+    '{"$object":["M:Reply",{"parts":[{"$object":["M:Part",{"text":"a","index":1}]},'
+    '{"$object":["M:Part",{"text":"b","index":null},{"extra":{"more":[{"$float":"1.0"}]},"set":["more","text"]}]}]},'
+    '{"private":{"_id":7}}]}]'
+).replace("M:", __name__ + ":")
+
+
+def test_objects_are_written_and_read_as_they_always_were() -> None:
+    """Dataclasses, members, named tuples and models."""
+    assert encode_body(OBJECTS).decode() == OBJECTS_WRITTEN
+    assert decode_body(OBJECTS_WRITTEN.encode()) == OBJECTS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -18,7 +19,6 @@ from tachograph.core.boundary import (
     split_gap,
     turns_of,
 )
-import contextlib
 
 
 async def gives_way(turns: int) -> None:
