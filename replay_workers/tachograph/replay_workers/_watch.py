@@ -21,6 +21,9 @@ _INTERNAL = frozenset(
 )  # fmt: skip
 """Modules of the standard library whose own reads decide nothing in control logic."""
 
+_PLUGIN_LOADERS = frozenset({"pydantic.plugin._loader"})
+"""pydantic looks for plug-ins when it first builds a model's schema: often in a tool, which a replay does not run."""
+
 _BOOTSTRAP = "<frozen importlib._bootstrap>"
 
 REMEDIES: dict[Source, str] = {
@@ -93,7 +96,7 @@ def _culprit(frame: FrameType | None, *, internal: bool) -> FrameType | None:
         name = str(frame.f_globals.get("__name__", ""))
         if is_ours(frame):
             return None
-        if not internal and name.partition(".")[0] in _INTERNAL:
+        if not internal and (name.partition(".")[0] in _INTERNAL or name in _PLUGIN_LOADERS):
             return None
         file = frame.f_code.co_filename
         if not file.startswith("<") and not is_standard(file):

@@ -47,8 +47,8 @@ def class_named(name: str) -> type[object] | None:
     module_name, _, qualified = name.partition(":")
     if len(name) > _NAME_CHARACTERS_MAX or not qualified:
         return None
-    module: object = sys.modules.get(_MAIN if module_name == main_name() else module_name)
-    if module is None or not issubclass(type(module), ModuleType):
+    module = cast("object", sys.modules.get(_MAIN if module_name == main_name() else module_name))
+    if not issubclass(type(module), ModuleType):
         return None
     held = cast("dict[str, object]", ModuleType.__getattribute__(cast("ModuleType", module), "__dict__"))
     if "[" in qualified and qualified not in held:

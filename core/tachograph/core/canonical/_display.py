@@ -63,10 +63,15 @@ def _object(content: list[JsonValue]) -> JsonValue:
     if codec_named(name) is not None or ":" not in name or type(shown) not in (dict, str, int):
         return {name: shown}
     if type(shown) is dict:
-        about = cast("dict[str, JsonValue]", _shown(rest[0]) if rest else {})
-        return shown | cast("dict[str, JsonValue]", about.get("extra") or {})
+        return shown | _extra(rest)
     label = name.partition(":")[2]
     return f"{label}.{shown}" if type(shown) is str else f"{label}({shown})"
+
+
+def _extra(rest: list[JsonValue]) -> dict[str, JsonValue]:
+    about = _shown(rest[0]) if rest else None
+    extra = about.get("extra") if type(about) is dict else None
+    return extra if type(extra) is dict else {}
 
 
 def _key(key: JsonValue) -> str:

@@ -20,8 +20,8 @@ _KINDS_MAX = 10_000
 """Classes whose kind is remembered; made-up classes without end must not stay for ever."""
 
 
-_iterate = cast("Callable[[object], Iterator[object]]", tuple.__iter__)
-_new_tuple = cast("Callable[[type[object], list[object]], object]", tuple.__new__)
+_iterate = cast("Callable[[object], Iterator[object]]", vars(tuple)["__iter__"])
+_new_tuple = cast("Callable[[type[object], list[object]], object]", vars(tuple)["__new__"])
 
 _kinds: dict[type[object], Kind] = {}
 
@@ -114,7 +114,7 @@ class _Members:
 
     def _has_plain_unions(self) -> bool:
         """Whether no code but that of `enum` makes members of it."""
-        metaclass: object = type(self._cls)
+        metaclass = cast("object", type(self._cls))
         base = attribute(self._cls, "_member_type_")
         return (
             enum.Flag in lineage(self._cls)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from types import MemberDescriptorType
+from types import GenericAlias, MemberDescriptorType
 from typing import TYPE_CHECKING, cast
 
 from tachograph.core.canonical._classes import (
@@ -90,7 +90,7 @@ class Record:
 
 
 class Model(Record):
-    """A pydantic model: fields in its dictionary, and three slots besides."""
+    """A pydantic model: fields in its dictionary, and up to three slots besides."""
 
     def __init__(self, cls: type[object]) -> None:
         declared = attribute(cls, "__pydantic_fields__")
@@ -105,7 +105,7 @@ class Model(Record):
 
     def kind(self) -> Kind | str:
         """The kind, or why there is none."""
-        if None in (self._set, self._extra, self._private) or attribute(self.cls, "model_dump") is MISSING:
+        if attribute(self.cls, "model_dump") is MISSING or attribute(self.cls, "model_validate") is MISSING:
             return "no codec is registered for it"
         return super().kind()
 
@@ -192,7 +192,9 @@ def _default(field: object) -> object:
     default = getattr(field, "default", MISSING)
     if type(default) in _SIMPLE:
         return default
-    factory = getattr(field, "default_factory", None)
+    factory: object = getattr(field, "default_factory", None)
+    if type(factory) is GenericAlias:
+        factory = factory.__origin__
     return next((simple() for simple in _FACTORIES if simple is factory), MISSING)
 
 

@@ -93,7 +93,7 @@ class Tagger:
         items: list[JsonValue] = []
         try:
             for value in values:
-                items.append(self.tag(value, depth))  # noqa: PERF401  # how many are done is where a refusal stands
+                items.append(self.tag(value, depth))  # how many are done is where a refusal stands
         except Refusal as refusal:
             raise refusal.under(f"[{len(items)}]") from refusal.__cause__
         return items
