@@ -22,6 +22,9 @@ _RUNNING, _LINGERING, _IDLE, _ABSENT = 0, 1, 2, 3
 LINGER_S = 0.004
 """How long the writer gathers events before it works on them: short beside any model call, long beside one event."""
 
+QUIET_ROUNDS_MAX = 5
+"""How often the writer looks in vain before it waits to be called: while there is work, nobody pays for calling it."""
+
 
 class Queue:
     """A bounded first-in first-out queue. Callers wait when it is full; nothing is ever dropped.
@@ -53,6 +56,7 @@ class Queue:
         self._space = threading.Condition(self.lock)
         self._blocked = 0
         self._writer = _ABSENT
+        self._quiet_rounds = 0
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -138,12 +142,13 @@ class Queue:
     def wait_for_work(self, timeout_s: float | None, urgent: Callable[[], bool]) -> None:
         """The writer's wait: until there are events, something is urgent, or the time is over."""
         with self.lock:
-            if not self._entries and not urgent():
+            if self._quiet_rounds >= QUIET_ROUNDS_MAX and not self._entries and not urgent():
                 self._writer = _IDLE
                 self._work.wait(timeout_s)
-            if self._entries and not urgent() and len(self._entries) < self._events_max // 2:
+            if not urgent() and len(self._entries) < self._events_max // 2:
                 self._writer = _LINGERING
                 self._work.wait(LINGER_S)
+            self._quiet_rounds = 0 if self._entries else self._quiet_rounds + 1
             self._writer = _RUNNING
 
     def fork(self) -> None:
