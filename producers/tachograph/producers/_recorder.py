@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import atexit
 import inspect
 import logging
-import weakref
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Self, TypeVar, overload
 
 from tachograph.core.boundary import Agent, InputSnapshot, Run, RunContext, Sources, SyncAgent
-from tachograph.core.errors import SpoolUnwritable
 from tachograph.core.ports import Transport
 from tachograph.core.redaction import DEFAULT_POLICY, RedactionPolicy, policy_of
 from tachograph.producers._directory import DirectoryTransport
 from tachograph.producers._drive import driven
 from tachograph.producers._entrypoint import entrypoint_named, entrypoint_of
+from tachograph.producers._exit import close_at_exit
 from tachograph.producers._forks import tell_children
 from tachograph.producers._in_process import InProcessTransport
 from tachograph.producers._life import Life
@@ -88,7 +86,7 @@ class Recorder:
         self._latest_run_id: str | None = None
         self._reconcilers: dict[str, Reconciler] = {}
         tell_children(self)
-        atexit.register(_close_at_exit, weakref.ref(self))
+        close_at_exit(self)
 
     @classmethod
     def from_env(cls) -> Recorder:
@@ -293,13 +291,3 @@ class Recorder:
         started = start_run(self._life, run_id, start, invocation)
         self._latest_run_id = run_id
         return started
-
-
-def _close_at_exit(recorder: weakref.ref[Recorder]) -> None:
-    living = recorder()
-    if living is None:
-        return
-    try:
-        living.close()
-    except SpoolUnwritable as error:
-        _LOG.error("tachograph: not everything is recorded: %s", error)
