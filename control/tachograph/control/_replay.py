@@ -50,8 +50,12 @@ def register(commands: Commands) -> None:
 
 def add_guards(parser: argparse.ArgumentParser) -> None:
     """Add the limits that a replay and a fork share."""
-    parser.add_argument("--steps-max", type=int, default=1_000_000, metavar="N", help="stop an agent after N steps (default: 1000000)")
-    parser.add_argument("--seconds-max", type=float, default=600.0, metavar="S", help="stop a unit after S seconds (default: 600)")
+    parser.add_argument(
+        "--steps-max", type=int, default=1_000_000, metavar="N", help="stop an agent after N steps (default: 1000000)"
+    )
+    parser.add_argument(
+        "--seconds-max", type=float, default=600.0, metavar="S", help="stop a unit after S seconds (default: 600)"
+    )
 
 
 def check_guards(arguments: argparse.Namespace) -> None:

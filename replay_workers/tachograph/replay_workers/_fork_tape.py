@@ -127,7 +127,7 @@ class ForkTape(ReplayTape):
         bodies: dict[str, Payload | None] = {"arguments": None, "inputs": None}
         fork.draft(stream, "AgentStarted", fields, bodies, origin=origin, cause=(self._stream.key, 0))
         tape = ForkTape(fork, stream, cast("ForkTape", self._top), self._effects)
-        self._top._children[tape] = None  # noqa: SLF001 the tapes of a unit are one thing
+        self._top._children[tape] = None
         return tape
 
     def context(self) -> RunContext:
@@ -169,7 +169,7 @@ class ForkTape(ReplayTape):
         step = stream.maker.ended(how, result, (error.type, error.message) if error is not None else None)
         found = fork.find(stream, step)
         stream.ended = True
-        self._top._children.pop(self, None)  # noqa: SLF001 as above
+        self._top._children.pop(self, None)
         kind = ending(fork.unit, stream.key)
         bodies = {"result": fork.redacted(result) if result is not None else None}
         fork.draft(stream, kind, ending_fields(kind, how), bodies, error=error, origin=_seq(found))

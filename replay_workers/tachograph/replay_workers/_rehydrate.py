@@ -28,7 +28,10 @@ def rehydrated(
     arguments, attributes = _parts(recorded)
     cls = _find(_importable(recorded.type, main), known)
     if cls is None:
-        cls = next((found for base in recorded.bases if (found := _find(_importable(base, main), known)) is not None), Exception)
+        cls = next(
+            (found for base in recorded.bases if (found := _find(_importable(base, main), known)) is not None),
+            Exception,
+        )
         taint(
             f"control logic was given a {cls.__name__} in place of {recorded.type}, whose class is not imported here: "
             f"name it in the tool's `raises=(…)`"

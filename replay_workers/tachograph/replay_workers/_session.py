@@ -158,7 +158,7 @@ class Session:
                 if not matcher.diverged:
                     self._reads_before[stream.key] = self._reads_since_step
                     self.schedule.astray(expected.hlc if expected is not None else 0)
-                step = replace(step, where=place_of(sys._getframe(1)))  # noqa: SLF001 the frame is what is asked for
+                step = replace(step, where=place_of(sys._getframe(1)))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] the frame is what is asked for
             self._reads_since_step = []
             match = matcher.take(step)
             if not isinstance(match, Served):

@@ -15,6 +15,7 @@ from typing import cast
 
 from tachograph.replay_workers._ahead import Ahead
 from tachograph.replay_workers._attempt import attempt
+from tachograph.replay_workers._lifeline import Lifeline
 from tachograph.replay_workers._output import captured
 from tachograph.replay_workers._pipe import ChildPipe, Parent
 from tachograph.replay_workers._result_json import attempt_json, otherwise_of
@@ -31,10 +32,11 @@ def serve(read_fd: int, write_fd: int) -> None:
     pipe, ahead = ChildPipe(read_fd, write_fd), Ahead()
     _settle()
     while os.read(read_fd, 1) == GO:
+        lifeline = Lifeline()
         child = os.fork()
         if child == 0:
             _child(pipe, ahead)
-        _, status = os.waitpid(child, 0)
+        status = lifeline.wait(child, read_fd)
         pipe.send({"exit": os.waitstatus_to_exitcode(status)})
         if ahead.learn():
             _settle()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from contextvars import Context
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from tachograph.core.boundary._control import Outside, Waiting
 from tachograph.core.boundary._places import (
@@ -121,9 +121,9 @@ class Counted(Waiting, Generic[Result]):
 
     def _waiting_for(self, waited_for: object) -> object:
         self._waited = True
-        if type(waited_for) is not asyncio.Future and asyncio.isfuture(waited_for):
-            return _Watched(waited_for, self._asked)
-        return waited_for
+        if type(waited_for) is asyncio.Future or not asyncio.isfuture(waited_for):
+            return waited_for  # pyright: ignore[reportUnknownVariableType] a future of anything
+        return _Watched(cast("asyncio.Future[object]", waited_for), self._asked)
 
     def _is_from_outside(self, loop: LoopTurns) -> bool:
         """Whether it waited for what came from outside, and its turn can be told from the unit's anchor."""

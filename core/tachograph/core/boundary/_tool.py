@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from types import FunctionType, MethodType
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from tachograph.core.errors import InvalidSetting
 from tachograph.schemas import EffectClass
@@ -76,12 +76,12 @@ def tool(
 
 def spec_of(function: Callable[..., object]) -> ToolSpec:
     """What is known of a function: its declaration, or its bare name."""
-    plain = cast("MethodType", function).__func__ if type(function) is MethodType else function
+    plain: object = getattr(function, "__func__", function) if type(function) is MethodType else function
     # Looked up where it is kept: on the path of every call, an attribute that is not there is dear to ask for.
-    declared = plain.__dict__.get(_ATTRIBUTE) if type(plain) is FunctionType else getattr(plain, _ATTRIBUTE, None)
+    declared = plain.__dict__.get(_ATTRIBUTE) if isinstance(plain, FunctionType) else getattr(plain, _ATTRIBUTE, None)
     if isinstance(declared, ToolSpec):
         return declared
-    return _bare(plain.__qualname__ if type(plain) is FunctionType else _name_of(function))
+    return _bare(plain.__qualname__ if isinstance(plain, FunctionType) else _name_of(function))
 
 
 @lru_cache(maxsize=1024)
