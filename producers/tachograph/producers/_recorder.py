@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Self, TypeVar, overload
@@ -28,8 +27,6 @@ from tachograph.stores import Home
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-_LOG = logging.getLogger("tachograph.producers")
 
 
 class Recorder:
