@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chains import Chain, Clock
@@ -82,7 +82,13 @@ class _World:
             writer.append([ended])
 
 
+BEFORE = [("open", 0, 0), ("open", 0, 0), ("run", 0, 0), ("effect", 0, 0), ("close", 0, 0)]
+"""A run with an effect, over, while another process lives."""
+
+
 @settings(max_examples=60, deadline=None, print_blob=True)
+@example(steps=[*BEFORE, ("ask", 0, 0), ("run", 0, 1), ("move", 0, 0)])
+@example(steps=[*BEFORE, ("run", 0, 1), ("move", 0, 0)])
 @given(STEPS)
 def test_the_catalogue_equals_one_made_anew(steps: list[tuple[str, int, int]]) -> None:
     """Byte for byte, whatever happened and whenever it was asked."""

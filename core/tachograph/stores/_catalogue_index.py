@@ -68,10 +68,17 @@ class CatalogueIndex:
                 return
             database.change("INSERT OR IGNORE INTO spools VALUES (?, 0)", [(spool.name,)])
             self._place(tail.placed)
-            database.change(_TRANSITION, [_transition(event, effect, spool) for event, effect in _events(tail)])
+            self._move(spool, _events(tail))
             mark = tail.mark
             row = (spool.name, number, mark.position, mark.crc, int(mark.sealed))
             database.change("INSERT OR REPLACE INTO segments VALUES (?, ?, ?, ?, ?)", [row])
+
+    def _move(self, spool: Spool, moves: Sequence[tuple[EffectTransitioned, EventId]]) -> None:
+        database = self._database
+        database.change(_TRANSITION, [_transition(event, effect, spool) for event, effect in moves])
+        # A run's row counts its effects, and an event of another run may have moved one.
+        elsewhere = {effect.run_id for event, effect in moves if effect.run_id != event.meta.run_id}
+        database.change(_RUN_TOUCHED, [(run_id,) for run_id in sorted(elsewhere)])
 
     def _place(self, placed: Sequence[Placed]) -> None:
         database = self._database
@@ -145,11 +152,12 @@ INSERT INTO runs (run_id, first_hlc) VALUES (?, ?)
 ON CONFLICT (run_id) DO UPDATE SET touched = touched + 1, first_hlc = min(first_hlc, excluded.first_hlc)
 """
 
+_RUN_TOUCHED = "UPDATE runs SET touched = touched + 1 WHERE run_id = ?"
+
 _RUNS_SETTLED = """
 UPDATE runs SET touched = touched + 1 WHERE run_id IN (SELECT run_id FROM ranges WHERE spool = ?) AND (
     ? OR status IS NULL OR status <> 'FINISHED'
-    OR run_id IN (SELECT run_id FROM transitions WHERE spool = ? AND state IN ('PLANNED', 'EXECUTING'))
-)
+) OR run_id IN (SELECT run_id FROM transitions WHERE spool = ? AND state IN ('PLANNED', 'EXECUTING'))
 """
 
 _TRANSITION = """
