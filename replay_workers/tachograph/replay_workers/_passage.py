@@ -147,11 +147,16 @@ class ReplayPassage:
     async def _cleaned_up(self, yields: int, piece: int) -> None:
         """The cancelled call took some more turns to end."""
         schedule, place = self._session.schedule, self._place(piece)
+        turns = after_turns(yields)
         if yields == CANCELLED_WAITED:
             await schedule.arrival(place)
-        for _ in range(after_turns(yields)):
-            with suppress(asyncio.CancelledError):  # cancelled again while it cleans up
-                await _turn()
+        elif turns and schedule.is_early(place, turns):
+            with suppress(asyncio.CancelledError):
+                await schedule.arrival(place)
+        else:
+            for _ in range(turns):
+                with suppress(asyncio.CancelledError):  # cancelled again while it cleans up
+                    await _turn()
         schedule.arrived(place)
 
     def _next(self) -> Chunk:

@@ -88,6 +88,11 @@ class Order:
     """Seconds since the unit's first event; of a beginning: when it was surely over."""
     arrivals: dict[PlaceKey, Place] = field(default_factory=dict[PlaceKey, Place])
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether turns and timers could be seen on the loop of the recording."""
+        return any(place is not None and (place.timer is not None or place.gap is not None) for place in self.places)
+
 
 Times = Mapping[StreamKey, Sequence[int]]
 """Microseconds of every event of a stream, by `seq - 1`."""

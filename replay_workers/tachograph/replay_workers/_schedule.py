@@ -67,6 +67,7 @@ class Schedule:
         self._silent = 0
         """Turns without a step before those that are counted now."""
         self._timers = PendingTimers(order)
+        self._is_counted = order.is_counted
         self._start, self._following = _chain(order)
 
     # What control logic does.
@@ -120,6 +121,17 @@ class Schedule:
             place.due = self.number + own
             heapq.heappush(self._due, (place.due - 1, place.index, place))
         return own
+
+    def is_early(self, key: PlaceKey, turns: int) -> bool:
+        """Whether a cancelled call that ends in so many turns arrives first in the last one, and is to wait for that.
+
+        What it had still to do was under way before it was cancelled: nothing says where in the turn it came to its end.
+        """
+        index = self._order.arrivals[key].index
+        if index in self._otherwise.early:
+            return True
+        self._open("early", index, self.number + turns, self._order.hlc[index])
+        return False
 
     async def cancellation(self, key: PlaceKey, *, ends: bool) -> None:
         """Wait until control logic cancels the call; `ends`: which ends it at once."""
@@ -232,17 +244,31 @@ class Schedule:
         if due is not None:
             return self._let_happen(due, loop)
         # Control logic is not the recorded one, or was recorded on a loop whose timers could not be seen.
-        timer = self._timers.unrecorded(loop.timers(), self._order.agents[first] if first < len(self._passed) else "")
-        if timer is not None:
-            self.now = max(self.now, timer.when())
-            loop.unset(timer)
-            loop.make_ready(timer)
+        if first < len(self._passed) and self._fire_own(loop, self._order.agents[first]):
+            return True
+        if not self._is_counted and self._fire_unrecorded(loop, self._timers.unrecorded(loop.timers())):
             return True
         place = min(self._waiting.values(), key=lambda waiting: waiting.index, default=None)
         place = place or self._timers.next_place()
         if place is not None:
             return self._let_happen(place, loop)
+        if self._fire_unrecorded(loop, self._timers.unrecorded(loop.timers())):
+            return True
         return not loop.is_busy and self._is_induced(first) and self.outside.breaks_off(loop, last=True)
+
+    def _fire_own(self, loop: VirtualLoop, agent_id: str) -> bool:
+        """The agent whose turn it is goes on: let its earliest timer fire; False if it has set none."""
+        timer, place = self._timers.next_of(loop.timers(), agent_id)
+        return self._let_happen(place, loop) if place is not None else self._fire_unrecorded(loop, timer)
+
+    def _fire_unrecorded(self, loop: VirtualLoop, timer: Timer | None) -> bool:
+        """Let a timer fire that did not in the recording; False if there is none."""
+        if timer is None:
+            return False
+        self.now = max(self.now, timer.when())
+        loop.unset(timer)
+        loop.make_ready(timer)
+        return True
 
     def _is_induced(self, index: int) -> bool:
         """Whether the recording has the end of a cancelled call here."""

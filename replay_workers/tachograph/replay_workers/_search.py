@@ -56,13 +56,28 @@ def _clock(found: Divergence) -> int:
     return max(found.hlc, found.recorded.hlc if found.recorded is not None else 0)
 
 
+def _first(attempt: Attempt) -> Divergence | None:
+    """Where it first went wrong."""
+    return min(attempt.result.divergences, key=lambda found: found.hlc, default=None)
+
+
 def _reach(attempt: Attempt) -> int | None:
     """How far it got: the clock of its first divergence; None: to the end."""
-    return min((found.hlc for found in attempt.result.divergences), default=None)
+    first = _first(attempt)
+    return None if first is None else first.hlc
 
 
 def _further(one: Attempt, other: Attempt) -> bool:
-    reach, known = _reach(one), _reach(other)
+    """Whether an attempt got further than another: the other's first divergence is not in it, or more of the rest fits."""
+    reach, known, first = _reach(one), _reach(other), _first(other)
     if reach is None:
         return one.ended is not None and one.result.steps_replayed == one.result.steps_recorded
-    return known is not None and (reach, one.matched) > (known, other.matched)
+    if known is None or first is None:
+        return False
+    if _place(first) in map(_place, one.result.divergences):
+        reach = min(reach, known)  # what went wrong before it only made it seem later
+    return (reach, one.matched) > (known, other.matched)
+
+
+def _place(found: Divergence) -> tuple[str, int, int, str]:
+    return found.agent_id, found.incarnation, found.step, found.kind

@@ -51,11 +51,17 @@ class PendingTimers:
         like = [one for one in pending if one.stream == fired.stream and _is_like(one, fired)]
         return min(like, key=lambda one: abs(one.number - fired.number), default=None)
 
-    def unrecorded(self, pending: Sequence[Timer], agent_id: str) -> Timer | None:
-        """The earliest timer that did not fire in the recording; those of this agent first."""
-        free = [one for one in pending if one.stream is None or (one.stream, one.number) not in self._places]
-        own = (one for one in free if one.stream is not None and one.stream[0] == agent_id)
-        return next(own, free[0] if free else None)
+    def next_of(self, pending: Sequence[Timer], agent_id: str) -> tuple[Timer | None, Place | None]:
+        """An agent's earliest timer, and the place where it fired in the recording; (None, None) if it has set none."""
+        timer = next((one for one in pending if one.stream is not None and one.stream[0] == agent_id), None)
+        if timer is None or timer.stream is None:
+            return None, None
+        return timer, self._places.get((timer.stream, timer.number))
+
+    def unrecorded(self, pending: Sequence[Timer]) -> Timer | None:
+        """The earliest timer that did not fire in the recording."""
+        free = (one for one in pending if one.stream is None or (one.stream, one.number) not in self._places)
+        return next(free, None)
 
     def next_place(self) -> Place | None:
         """The first place of a pending timer."""
