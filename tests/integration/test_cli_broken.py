@@ -124,8 +124,16 @@ def test_a_newer_home_is_refused(home: Path) -> None:
     assert "newer" in done.err
 
 
-def test_a_damaged_log_does_not_hide_what_is_whole(home: Path) -> None:
-    """A damaged frame: verification names it, and looking at the run says that it is not whole."""
+@pytest.mark.parametrize("known", [True, False])
+def test_a_damaged_log_does_not_hide_what_is_whole(home: Path, known: bool) -> None:
+    """A damaged frame: verification names it, and looking at the run says that it is not whole.
+
+    Whether the catalogue knew the run before it was damaged makes no difference.
+    """
+    if known:
+        tacho("--home", home, "runs")
+    else:
+        (home / "catalogue.db").unlink(missing_ok=True)
     (segment,) = (home / "log").rglob("*.seg")
     data = bytearray(segment.read_bytes())
     data[200] ^= 255

@@ -10,10 +10,10 @@ from itertools import pairwise
 from tachograph.control._errors import AmbiguousRun
 from tachograph.control._settings import Settings
 from tachograph.core.causality import hlc_ms
-from tachograph.core.errors import UnknownRun
+from tachograph.core.errors import CorruptFrame, UnknownRun
 from tachograph.core.state import RunState, empty, fold
 from tachograph.schemas import Event, decode
-from tachograph.stores import Home
+from tachograph.stores import Home, LocalLog
 
 LATEST = "latest"
 """Names the run that started last."""
@@ -63,8 +63,13 @@ def resolve_run(home: Home, text: str) -> str:
 
 
 def load_run(home: Home, run_id: str) -> LoadedRun:
-    """Every event of a run, in causal order, and the state they fold to."""
-    events = sorted((decode(stored.payload) for stored in home.log.read_run(run_id)), key=_causal_order)
+    """Every event of a run that can be read, in causal order, and the state they fold to."""
+    try:
+        stored = list(home.log.read_run(run_id))
+    except CorruptFrame:
+        # The catalogue knows where the run lay before it was damaged; a scan finds what is whole around the damage.
+        stored = list(LocalLog(home.log.path).read_run(run_id))
+    events = sorted((decode(found.payload) for found in stored), key=_causal_order)
     state = empty(run_id)
     for event in events:
         state = fold(state, event)
