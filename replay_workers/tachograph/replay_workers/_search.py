@@ -1,12 +1,13 @@
 """Replays a unit until its recorded order is found: what the recording leaves open is tried the other way round.
 
 A replay reproduces a recording if one order of the happenings that it leaves open does. Where the first attempt
-diverges, alternatives are tried, those nearest before the divergence first; an attempt that gets further is built upon.
+diverges, alternatives are tried, those nearest before the divergence first; an attempt that gets further is built upon,
+and at last one that got as far by taking a sequence in another order, for that sequence alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from tachograph.core.replay import Divergence
 from tachograph.replay_workers._alternatives import Alternative, Otherwise
@@ -27,17 +28,38 @@ def reproduced(attempt: Try) -> Attempt:
     """The attempt that reproduces the recording, else the first one that got as far as any."""
     best = attempt(Otherwise())
     tried = {best.otherwise.key}
+    bases: list[_Base] = [(best, None)]
     for _ in range(_attempts(best)):
-        following = next(
-            (changed for one in _open(best) if (changed := best.otherwise.with_(one)).key not in tried), None
-        )
+        following = _following(bases, tried)
         if following is None or _reach(best) is None:
             break
-        tried.add(following.key)
-        found = attempt(following)
+        otherwise, sequence = following
+        tried.add(otherwise.key)
+        found = attempt(otherwise)
         if _further(found, best):
-            best = found
+            best, bases = found, [(found, None)]
+        elif sequence is not None and _value(found) == _value(best):
+            bases.append((found, sequence))
     return best
+
+
+_Base = tuple[Attempt, int | None]
+"""An attempt to build upon; and the only sequence to take in yet another order, where it got no further than the best."""
+
+
+def _following(bases: list[_Base], tried: Container[object]) -> tuple[Otherwise, int | None] | None:
+    """What to try next, and the sequence that it takes in another order, if it does."""
+    for base, sequence in bases:
+        for one in _open(base):
+            ordered = one.key if one.what == "order" else None
+            changed = base.otherwise.with_(one)
+            if (sequence is None or ordered == sequence) and changed.key not in tried:
+                return changed, ordered
+    return None
+
+
+def _value(attempt: Attempt) -> tuple[int | None, int]:
+    return _reach(attempt), attempt.matched
 
 
 def _attempts(first: Attempt) -> int:

@@ -41,13 +41,11 @@ class PendingTimers:
         return timer is not None and not timer.cancelled()
 
     def take(self, place: Place, pending: Iterable[Timer]) -> Timer | None:
-        """The pending timer that fires at a place; None if control logic has set none like it."""
+        """The pending timer that fires at a place: its own, else one like it; None if control logic has set none."""
         fired = place.timer
         assert fired is not None
         self._places.pop((fired.stream, fired.number), None)
-        timer = self._pending.pop((fired.stream, fired.number), None)
-        if timer is not None and not timer.cancelled() and _is_like(timer, fired):
-            return timer
+        self._pending.pop((fired.stream, fired.number), None)
         like = [one for one in pending if one.stream == fired.stream and _is_like(one, fired)]
         return min(like, key=lambda one: abs(one.number - fired.number), default=None)
 
