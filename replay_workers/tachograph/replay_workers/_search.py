@@ -37,7 +37,8 @@ def reproduced(attempt: Try) -> Attempt:
         tried.add(otherwise.key)
         found = attempt(otherwise)
         if _further(found, best):
-            best, bases = found, [(found, None)]
+            best = found
+            bases = [(found, None)]
         elif sequence is not None and _value(found) == _value(best):
             bases.append((found, sequence))
     return best
@@ -68,7 +69,7 @@ def _attempts(first: Attempt) -> int:
 
 def _open(best: Attempt) -> list[Alternative]:
     """What may have been otherwise before the divergence: the places where the replay went astray, then the nearest."""
-    clock = max((_clock(found) for found in best.result.divergences if found.hlc == _reach(best)), default=0)
+    clock = max((_clock(found) for found in best.result.divergences if _at(found) == _reach(best)), default=0)
     limit = clock + (_NEAR_MS << 16)
     before = [one for one in best.alternatives if one.urgent or one.hlc <= limit]
     return sorted(before, key=lambda one: (one.hlc > limit, not one.urgent, -one.hlc))
@@ -78,28 +79,27 @@ def _clock(found: Divergence) -> int:
     return max(found.hlc, found.recorded.hlc if found.recorded is not None else 0)
 
 
-def _first(attempt: Attempt) -> Divergence | None:
-    """Where it first went wrong."""
-    return min(attempt.result.divergences, key=lambda found: found.hlc, default=None)
+def _at(found: Divergence) -> int:
+    """The clock up to which all was well: an extra step's own is that of whatever agent had got furthest by then."""
+    return min(found.hlc, found.recorded.hlc if found.recorded is not None else found.hlc)
 
 
 def _reach(attempt: Attempt) -> int | None:
     """How far it got: the clock of its first divergence; None: to the end."""
-    first = _first(attempt)
-    return None if first is None else first.hlc
+    return min(map(_at, attempt.result.divergences), default=None)
 
 
 def _further(one: Attempt, other: Attempt) -> bool:
     """Whether an attempt got further than another: the other's first divergence is not in it, or more of the rest fits."""
-    reach, known, first = _reach(one), _reach(other), _first(other)
+    reach, known = _reach(one), _reach(other)
     if reach is None:
         return one.ended is not None and one.result.steps_replayed == one.result.steps_recorded
-    if known is None or first is None:
+    if known is None:
         return False
-    if _place(first) in map(_place, one.result.divergences):
+    if _place(min(other.result.divergences, key=_at)) in map(_place, one.result.divergences):
         reach = min(reach, known)  # what went wrong before it only made it seem later
     return (reach, one.matched) > (known, other.matched)
 
 
-def _place(found: Divergence) -> tuple[str, int, int, str]:
-    return found.agent_id, found.incarnation, found.step, found.kind
+def _place(found: Divergence) -> tuple[str, int, int]:
+    return found.agent_id, found.incarnation, found.step
