@@ -106,10 +106,7 @@ class ReplayPassage:
         if yields == 0:
             return
         if yields > 0 or yields == WAITED:
-            # A message takes its place from its sender's: its turns need not tell where in its turn it comes.
-            told = yields > 0 and self._request.kind != "messages"
-            turns = own_turns(yields) if told else self._session.schedule.expected_turns(self._place(piece))
-            await self._arrival(turns, piece)
+            await self._arrival(self._turns(yields, piece), piece)
             return
         try:
             await self._until_cancelled(yields, piece)
@@ -117,6 +114,14 @@ class ReplayPassage:
             await self._cleaned_up(yields, piece)
             if self._fixture.outcome is CallOutcome.CANCELLED:
                 raise
+
+    def _turns(self, yields: int, piece: int) -> int | None:
+        """The turns that it takes, where these tell its place; None: it has to be waited for."""
+        schedule = self._session.schedule
+        if self._request.kind != "messages":
+            return own_turns(yields) if yields > 0 else schedule.expected_turns(self._place(piece))
+        # A message takes its place from its sender's: its turns need not tell where in its turn it comes.
+        return None if schedule.is_mailed(self._place(piece)) else schedule.expected_turns(self._place(piece))
 
     async def _arrival(self, turns: int | None, piece: int) -> None:
         schedule = self._session.schedule

@@ -71,6 +71,8 @@ class Place:
     """Set where it is a timer that fires here."""
     induced: bool = False
     """Control logic ended the call itself: nothing is released here, but it happened at this place."""
+    mailed: bool = False
+    """A message arrives here that the unit itself is still to send."""
 
 
 @dataclass(slots=True)
@@ -87,6 +89,8 @@ class Order:
     at: list[float] = field(default_factory=list[float])
     """Seconds since the unit's first event; of a beginning: when it was surely over."""
     arrivals: dict[PlaceKey, Place] = field(default_factory=dict[PlaceKey, Place])
+    mail: dict[str, Place] = field(default_factory=dict[str, Place])
+    """Where a message arrived, by its id."""
 
     @property
     def is_counted(self) -> bool:
@@ -130,7 +134,35 @@ def order_of(streams: Sequence[StreamSteps], times: Times, timers: Sequence[Fire
         order.begins[stream.agent_id, stream.incarnation] = [0] * len(stream.steps)
     for index, entry in enumerate(entries):
         _place(order, index, entry, (_moment(times, entry) - base) / 1e6)
+    for stream in streams:
+        _find_mail(order, stream)
+    if order.mail:
+        for stream in streams:
+            _mark_mailed(order, stream)
     return order
+
+
+def message_id(sender: StreamKey, number: int) -> str:
+    """The id of a stream's n-th message, from 1."""
+    return f"{sender[0]}#{sender[1]}/{number}"
+
+
+def _find_mail(order: Order, stream: StreamSteps) -> None:
+    """Which results of a stream are messages that had to be waited for."""
+    for step, fixture in zip(stream.steps, stream.fixtures, strict=True):
+        if fixture is not None and fixture.message_id is not None:
+            place = order.arrivals.get(((stream.agent_id, stream.incarnation), step.number, END))
+            if place is not None:
+                order.mail[fixture.message_id] = place
+
+
+def _mark_mailed(order: Order, stream: StreamSteps) -> None:
+    """The places of the messages that a stream sends."""
+    sends = sum(step.kind == "send" for step in stream.steps)
+    for number in range(1, sends + 1):
+        place = order.mail.get(message_id((stream.agent_id, stream.incarnation), number))
+        if place is not None:
+            place.mailed = True
 
 
 def _key(entry: _Entry) -> tuple[int, StreamKey, int, int]:

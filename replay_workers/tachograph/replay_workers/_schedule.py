@@ -107,6 +107,29 @@ class Schedule:
             self._waiting.pop(place.index, None)
             raise
 
+    def is_mailed(self, key: PlaceKey) -> bool:
+        """Whether it is a message that the unit itself is still to send."""
+        place = self._order.arrivals[key]
+        return place.mailed and place.index not in self._otherwise.early
+
+    def sent(self, message_id: str) -> None:
+        """Control logic sends a message: whoever waits for it goes on in the next turn."""
+        place = self._order.mail.get(message_id)
+        if place is None or not place.mailed:
+            return
+        place.mailed = False
+        if place.signal is None or place.released:
+            return
+        if place.due is not None and place.due != self.number + 1:
+            self._expect(place)  # another one waited for it first
+            return
+        self._waiting.pop(place.index, None)
+        place.due = self.number + 1
+        if place.signal.give():
+            self._pass(place)
+            place.signal.get_loop().call_soon(place.signal.wake)
+            self._anchor(place)
+
     def expected_turns(self, key: PlaceKey) -> int | None:
         """After how many turns a result comes of itself; None where it has to be waited for."""
         place = self._order.arrivals[key]
@@ -285,10 +308,14 @@ class Schedule:
             self._bring(place, place.signal, loop)
         else:
             place.released = True
+        self._anchor(place)
+        return True
+
+    def _anchor(self, place: Place) -> None:
+        """What comes a known number of turns behind a place is due then."""
         following = self._following.get(place.index)
         if following is not None:
             self._anchored(following, place.due if place.due is not None else self.number)
-        return True
 
     def _fire(self, place: Place, loop: VirtualLoop) -> None:
         """A recorded timer fires in this turn."""
@@ -341,6 +368,8 @@ class Schedule:
 
     def _expect(self, place: Place) -> None:
         """Put a place on the list of what is due, if it is, and control logic waits for it."""
+        if place.mailed and place.index not in self._otherwise.early:
+            return
         waited_for = place.signal is not None if place.timer is None else self._timers.is_pending(place)
         if place.due is not None and waited_for:
             caused = place.timer is None and place.turns is None and place.index not in self._otherwise.early

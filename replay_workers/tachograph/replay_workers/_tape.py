@@ -8,7 +8,7 @@ from tachograph.core.causality import check_id
 from tachograph.core.errors import AgentMisuse, InternalError
 from tachograph.replay_workers._failure import described_error
 from tachograph.replay_workers._passage import ReplayPassage
-from tachograph.replay_workers._places import StreamKey
+from tachograph.replay_workers._places import StreamKey, message_id
 from tachograph.replay_workers._session import Session, Stream
 from tachograph.schemas import CallOutcome, EndOutcome
 
@@ -35,7 +35,7 @@ _NO_SOURCES = _NoSources()
 class ReplayTape:
     """A `Tape` that is answered by the recording; nothing leaves."""
 
-    __slots__ = ("_children", "_session", "_stream", "_timers", "_top", "turns")
+    __slots__ = ("_children", "_messages", "_session", "_stream", "_timers", "_top", "turns")
 
     def __init__(self, session: Session, stream: Stream, top: ReplayTape | None = None) -> None:
         self._session = session
@@ -45,6 +45,7 @@ class ReplayTape:
         """Tapes that are open below the unit's own."""
         self.turns = TurnCounter()
         self._timers = 0
+        self._messages = 0
 
     @property
     def sources(self) -> Sources:
@@ -88,6 +89,8 @@ class ReplayTape:
         message = self._session.payload(encode_body(body, ordered=False))
         self._check()
         self._session.take(self._stream, self._stream.maker.send(to_agent_id, message))
+        self._messages += 1
+        self._session.schedule.sent(message_id(self._stream.key, self._messages))
         return None
 
     def deliver(self, envelope: Envelope) -> None:

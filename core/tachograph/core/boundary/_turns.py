@@ -30,6 +30,7 @@ class LoopTurns:
         "_read",
         "_read_in",
         "_set_timer",
+        "_threadsafe",
         "dry",
         "exact",
         "fired",
@@ -43,7 +44,7 @@ class LoopTurns:
         self.dry = 0
         """The latest turn that began with nothing to do."""
         self.input = -1
-        """The latest turn in which the selector brought something."""
+        """The latest turn in which the selector or another thread brought something."""
         self.fired_in = -1
         """The latest turn in which timers of control logic fired."""
         self.fired = 0
@@ -60,9 +61,11 @@ class LoopTurns:
             return False
         self._loop_time = loop.time
         self._set_timer = loop.call_at
+        self._threadsafe = loop.call_soon_threadsafe
         try:
             loop.time = self._time  # type: ignore[method-assign]
             loop.call_at = self._call_at  # type: ignore[method-assign]
+            loop.call_soon_threadsafe = self._call_threadsafe  # type: ignore[method-assign]
             selector.select = self._counting(select)  # type: ignore[union-attr]
         except AttributeError:
             return False
@@ -101,6 +104,16 @@ class LoopTurns:
         delay_us = round((when - self._time()) * 1e6)
         number = tape.set_timer()
         return self._set_timer(when, self._fired, tape, number, delay_us, callback, args, context=context)
+
+    def _call_threadsafe(
+        self, callback: Callable[..., object], *args: object, context: Context | None = None
+    ) -> asyncio.Handle:
+        """What another thread brings is run as soon as it is there, at times before the selector has told of it."""
+        return self._threadsafe(self._from_thread, callback, args, context=context)
+
+    def _from_thread(self, callback: Callable[..., object], args: tuple[object, ...]) -> None:
+        self.input = self.number
+        callback(*args)
 
     def _from_outside(self, callback: Callable[..., object], args: tuple[object, ...]) -> None:
         call = waiting_call()
