@@ -19,10 +19,12 @@ from tachograph.schemas._registry import SchemaEntry
 def test_head_and_rest_make_the_whole(entry: SchemaEntry, data: st.DataObject) -> None:
     """Whatever a stream's meta and an event's fields hold."""
     fields = data.draw(any_record(entry))
-    meta = cast("dict[str, object]", fields["meta"]) | {"trace": None}
+    meta = cast("dict[str, object]", fields["meta"])
     causes = tuple(Cause(**cause) for cause in cast("list[dict[str, object]]", meta["causes"]))  # type: ignore[arg-type]
     encoder = HeadEncoder(meta["agent_id"], meta["incarnation"], meta["run_id"], meta["tenant"])  # type: ignore[arg-type]
-    head = encoder.encode(meta["seq"], meta["hlc"], causes, meta["recorded_at_us"], meta["logical_time_us"])  # type: ignore[arg-type]
+    head = encoder.encode(
+        meta["seq"], meta["hlc"], causes, meta["recorded_at_us"], meta["logical_time_us"], meta["trace"],  # type: ignore[arg-type]
+    )  # fmt: skip
     rest = encode_rest(entry.type, {name: value for name, value in fields.items() if name != "meta"})
     assert cast("bytes", meta["hash"]) + head + rest == encode_record(entry.type, fields | {"meta": meta})
 

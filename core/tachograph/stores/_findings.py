@@ -36,6 +36,8 @@ class FindingKind(StrEnum):
     """The same event with the same bytes lies there twice."""
     FORKED = "FORKED"
     """Two different events have the same key."""
+    STATE = "STATE"
+    """A run's end states another application state than its events add up to."""
     BODY_MISSING = "BODY_MISSING"
     BODY_CHANGED = "BODY_CHANGED"
     TORN = "TORN"

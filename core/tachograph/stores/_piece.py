@@ -26,6 +26,7 @@ from tachograph.stores._frame import (
 )
 from tachograph.stores._scan import Ending, FrameScan
 from tachograph.stores._segments import read_segment, segment_size
+from tachograph.stores._state_check import STATING, StateNotes
 
 
 class Task(NamedTuple):
@@ -88,6 +89,7 @@ class SegmentPiece:
     references: dict[bytes, Reference] = field(default_factory=dict[bytes, Reference])
     """Objects that its events name."""
     erased: list[bytes] = field(default_factory=list[bytes])
+    state: StateNotes = field(default_factory=StateNotes)
     seal: bytes | None = None
     previous_seal: bytes = b""
 
@@ -150,6 +152,8 @@ class _Look:
         self._piece.events += 1
         if meta.causes:
             self._note_causes(meta, offset)
+        if type(event) in STATING:
+            self._piece.state.take(event, Place(self._piece.path, offset))
         return self._has_bodies(event)
 
     def _begin(self, payload: bytes, meta: EventMeta, offset: int, tag: str) -> None:

@@ -70,6 +70,7 @@ class _Verification:
         self._bodies.finish(lambda done, of: self._progress(done, of, "bodies"))
         self._findings += [*self._events.findings, *self._chains.findings, *self._bodies.findings]
         self._findings += self._events.truncated()
+        self._findings += list(self._events.state.findings(self._chains.streams, _runs_of(self._findings)))
         return VerifyReport(
             tuple(sorted(self._findings, key=_order)),
             self._events.count,
@@ -113,6 +114,12 @@ class _Verification:
         if check.torn is not None and spool.state is not SpoolState.OPEN:
             self._findings.append(check.torn)
         return check
+
+
+def _runs_of(findings: Sequence[Finding]) -> frozenset[str]:
+    """The runs that damage was found in."""
+    damaged = (finding.event_id for finding in findings if finding.severity == "damage")
+    return frozenset(event_id.partition("/")[0] for event_id in damaged if event_id is not None)
 
 
 def _known_segments(home: Home) -> KnownSegments:

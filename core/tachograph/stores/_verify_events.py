@@ -11,6 +11,7 @@ from tachograph.stores._chain import Chains, Place, StreamChain, StreamKey
 from tachograph.stores._damaged import ADDRESS_BYTES_MAX, DamagedFrame
 from tachograph.stores._findings import Finding, FindingKind
 from tachograph.stores._piece import SegmentPiece
+from tachograph.stores._state_check import StateNotes
 from tachograph.stores._verify_segment import Frame, SegmentCheck
 
 _HINTS_MAX = 16
@@ -30,6 +31,7 @@ class EventCheck:
         self.findings: list[Finding] = []
         self.damaged: list[DamagedFrame] = []
         self.count = 0
+        self.state = StateNotes()
         self._chains = chains
         self._bodies = bodies
         self._run_ids = run_ids
@@ -66,6 +68,7 @@ class EventCheck:
         for cause, event, place in piece.causes:
             chains.check_cause(cause, event, place)
         self._bodies.join(piece.references, piece.erased, piece.inline)
+        self.state.join(piece.state)
         self.count += piece.events
         return True
 
@@ -92,6 +95,7 @@ class EventCheck:
             self.count += 1
             self._chains.add(payload, meta, place)
             self._bodies.add(event, place, lambda: str(_id(meta)))
+            self.state.take(event, place)
 
     def _decoded(self, payload: bytes, place: Place) -> Event | None:
         try:

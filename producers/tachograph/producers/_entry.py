@@ -22,6 +22,7 @@ class Stream:
 
     __slots__ = (
         "agent_id", "encoder", "ended", "head_hash", "head_hlc", "head_seq", "incarnation", "logical_time_us", "run_id", "seq",
+        "values",
     )  # fmt: skip
 
     def __init__(self, run_id: str, agent_id: str, incarnation: int) -> None:
@@ -36,6 +37,8 @@ class Stream:
         self.head_hash = GENESIS
         self.encoder: HeadEncoder | None = None
         """Made by the writer with the first event."""
+        self.values: dict[str, bytes] | None = None
+        """Application state: the digest of each value, kept by the writer once there is any."""
 
     def head(self) -> Cause:
         """The latest event that was written, as a cause."""
@@ -106,7 +109,7 @@ class Draft:
 ENTRY_BYTES = 800
 """What an event in the queue takes without its bodies: the entry, its fields' dictionary and the numbers in it."""
 
-Entry = tuple[Stream, int, int, int, "int | None", str, "dict[str, object]", "Extra | None", int]
-"""An event in its place: stream, seq, hlc, recorded at (us), logical time (us), type, fields, extra, bytes in memory.
+Entry = tuple[Stream, int, int, int, "int | None", str, "dict[str, object]", "Extra | None", "str | None", int]
+"""An event in its place: stream, seq, hlc, recorded at (us), logical time (us), type, fields, extra, trace, bytes in memory.
 
 A tuple, since one is made for every event on the caller's thread."""

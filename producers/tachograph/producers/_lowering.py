@@ -9,6 +9,7 @@ from tachograph.core.canonical import INLINE_BYTES_MAX, Digester, make_body
 from tachograph.core.causality import event_hash
 from tachograph.producers._entry import CauseSource, Entry, ErrorDraft, Extra, Stream
 from tachograph.producers._fields import details_fields, simplified, usage_fields
+from tachograph.producers._state import NOTES
 from tachograph.producers._texts import TEXT_FIELDS, Texts
 from tachograph.schemas import Cause, HeadEncoder, SchemaMismatch, encode_rest, prefix_of, schema_tag
 
@@ -69,12 +70,14 @@ class Lowering:
         Raises:
             StoreUnavailable: a body's chunk could not be stored.
         """
-        stream, seq, hlc, recorded_at_us, logical_time_us, event_type, fields, extra, _ = entry
+        stream, seq, hlc, recorded_at_us, logical_time_us, event_type, fields, extra, trace, _ = entry
         kind = self._kinds.get(event_type) or self._learn(event_type)
         causes = () if extra is None else tuple(map(_known, extra.causes))
         encoder = stream.encoder or self._encoder(stream)
         self._lower(kind, fields, extra)
-        head = encoder.encode(seq, hlc, causes, recorded_at_us, logical_time_us)
+        if kind.note is not None:
+            kind.note(stream, fields, extra)
+        head = encoder.encode(seq, hlc, causes, recorded_at_us, logical_time_us, trace)
         content = head + self._rest(event_type, fields)
         digest = event_hash(kind.tag, content, stream.head_hash, [cause.hash for cause in causes] if causes else ())
         stream.head_hash = digest
@@ -142,12 +145,13 @@ class Lowering:
 class _Kind:
     """What is the same for every event of a type."""
 
-    __slots__ = ("bodies", "has_usage", "is_call", "prefix", "tag", "texts")
+    __slots__ = ("bodies", "has_usage", "is_call", "note", "prefix", "tag", "texts")
 
     def __init__(self, event_type: str) -> None:
         self.prefix = prefix_of(event_type)
         self.tag = schema_tag(self.prefix + _UNHASHED)
         self.bodies = BODY_FIELDS.get(event_type, ())
+        self.note = NOTES.get(event_type)
         self.texts = TEXT_FIELDS.get(event_type, ())
         self.has_usage = event_type == "CallFinished"
         self.is_call = self.has_usage or event_type == "CallStarted"

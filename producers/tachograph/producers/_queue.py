@@ -9,12 +9,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from sys import modules
 
 from tachograph.core.causality import HybridClock
 from tachograph.core.errors import AgentMisuse, SpoolUnwritable
 from tachograph.producers._entry import ENTRY_BYTES, Entry, Extra, Stream
 from tachograph.producers._settings import Settings
 from tachograph.producers._sources import monotonic_ns
+from tachograph.producers._trace import OPENTELEMETRY, traceparent
 
 _RUNNING, _LINGERING, _IDLE, _ABSENT = 0, 1, 2, 3
 """What the writer does: works, gathers events, waits for one, is not there."""
@@ -85,6 +87,7 @@ class Queue:
             AgentMisuse: the stream has ended, or was opened before this process was forked.
             SpoolUnwritable: the log is broken.
         """
+        trace = traceparent() if OPENTELEMETRY in modules else None  # foreign code: not under the lock
         with self.lock:
             entries = self._entries
             if self.bytes >= self._bytes_max or len(entries) >= self._events_max:
@@ -97,7 +100,7 @@ class Queue:
             if extra is not None and extra.sent is not None:
                 extra.sent.seq, extra.sent.hlc = seq, hlc
             size += ENTRY_BYTES
-            entry = (stream, seq, hlc, wall_us, stream.logical_time_us, event_type, fields, extra, size)
+            entry = (stream, seq, hlc, wall_us, stream.logical_time_us, event_type, fields, extra, trace, size)
             # An interrupt (Ctrl-C) can come only once a call is done: up to the append this happens as a whole.
             stream.ended = last
             self.bytes += size

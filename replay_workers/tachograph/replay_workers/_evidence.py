@@ -10,7 +10,7 @@ from tachograph.core.canonical import decode_body
 from tachograph.core.causality import GENESIS, event_hash
 from tachograph.core.errors import EvidenceBroken, MissingBody, UnsupportedSchema
 from tachograph.core.replay import StreamSteps, steps_of
-from tachograph.core.state import RunState, empty, fold, replayability
+from tachograph.core.state import RunState, empty, fold, replayability, state_digest
 from tachograph.replay_workers._fork_ends import STOPPED
 from tachograph.replay_workers._places import FiredTimer, StreamKey
 from tachograph.replay_workers._unit import Unit
@@ -74,6 +74,7 @@ def evidence_of(home: Home, run_id: str) -> Evidence:
     evidence = Evidence(run_id)
     evidence.events = list(_events(home, evidence))
     state = _folded(evidence)
+    _check_state(evidence, state)
     grade = replayability(state)
     evidence.fidelity = grade.grade.value
     evidence.missing[:0] = grade.missing
@@ -136,6 +137,15 @@ def _folded(evidence: Evidence) -> RunState:
     for event in evidence.events:
         state = fold(state, event)
     return state
+
+
+def _check_state(evidence: Evidence, state: RunState) -> None:
+    """Hold the state that the events add up to against the one that the run's end states; older ends state none."""
+    for event in evidence.events:
+        if not isinstance(event, RunFinished) or event.state_digest is None or state.gaps or evidence.missing:
+            continue
+        if state_digest(state, event) != event.state_digest:
+            _miss(evidence, f"The state that the events up to {_id(event)} add up to is not the one that it states.")
 
 
 def _cut(home: Home, evidence: Evidence) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from tachograph.core.canonical import make_body
 from tachograph.core.causality import GENESIS, HybridClock, event_hash
+from tachograph.core.state import values_digest
 from tachograph.replay_workers._fork_draft import Failure, Payload
 from tachograph.replay_workers._places import StreamKey
 from tachograph.schemas import Cause, encode_record, prefix_of, schema_tag
@@ -46,6 +47,7 @@ class RunWriter:
         self._after_hlc = after_hlc
         self._heads: dict[StreamKey, _Head] = {}
         self._payloads: list[bytes] = []
+        self._values: dict[StreamKey, dict[str, bytes]] = {}
 
     def __enter__(self) -> Self:
         self._spool = self._home.new_spool()
@@ -117,6 +119,7 @@ class RunWriter:
             self._after_hlc = 0
         head.seq += 1
         meta = self._meta(stream, head.seq, at_us, told_us, causes)
+        self._note(stream, kind, fields, causes)
         content = encode_record(kind, {**fields, "meta": meta})[_HASH_BYTES:]
         prefix = prefix_of(kind)
         tag = schema_tag(prefix + _UNHASHED)
@@ -125,6 +128,15 @@ class RunWriter:
         if len(self._payloads) >= _BATCH_MAX:
             self._hand_over()
         return Cause(self.run_id, *stream, head.seq, head.hash)
+
+    def _note(self, stream: StreamKey, kind: str, fields: dict[str, object], causes: Sequence[Cause]) -> None:
+        """Keep what the run's end has to state of application state."""
+        if kind == "StateChanged":
+            value = cast("Mapping[str, bytes]", fields["value"])
+            self._values.setdefault(stream, {})[str(fields["key"])] = value["digest"]
+        elif kind == "RunFinished":
+            closed = {stream, *((cause.agent_id, cause.incarnation) for cause in causes)}
+            fields["state_digest"] = values_digest((*one, self._values.get(one, {})) for one in closed)
 
     def _opened(self, stream: StreamKey) -> _Head:
         """Claim the stream: nobody else may write a life of this number."""

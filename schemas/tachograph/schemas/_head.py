@@ -39,12 +39,14 @@ class HeadEncoder:
         causes: Sequence[Cause],
         recorded_at_us: int,
         logical_time_us: int | None,
+        trace: str | None = None,
     ) -> bytes:
-        """The Avro bytes of a meta without trace, behind its hash."""
+        """The Avro bytes of a meta behind its hash."""
         told = b"\0" if logical_time_us is None else b"\2" + long_bytes(logical_time_us)
         caused = _causes(causes) if causes else b"\0"
         place = SMALL[seq] if 0 <= seq <= SMALL_MAX else long_bytes(seq)
-        return b"".join((place, long_bytes(hlc), self._who, caused, long_bytes(recorded_at_us), told, b"\0"))
+        traced = b"\0" if trace is None else b"\2" + _text(trace)
+        return b"".join((place, long_bytes(hlc), self._who, caused, long_bytes(recorded_at_us), told, traced))
 
 
 def encode_rest(event_type: str, fields: Mapping[str, object]) -> bytes:

@@ -1,11 +1,12 @@
 """A run's state, folded from its events.
 
 `fold` adds one event after the other (`_fold`, `_effects`) to a `RunState` (`_model`); `state_bytes` writes it down and
-`state_from_bytes` takes it up again (`_bytes`); `signatures` finds known failures in it and `replayability` says what its
+`state_from_bytes` takes it up again (`_bytes`); `state_digest` is what its end must state (`_digest`); `signatures` finds known failures in it and `replayability` says what its
 evidence is good for.
 """
 
 from tachograph.core.state._bytes import state_bytes, state_from_bytes
+from tachograph.core.state._digest import StreamValues, state_digest, values_digest
 from tachograph.core.state._fold import fold
 from tachograph.core.state._hits import FailureClass, Severity, SignatureHit
 from tachograph.core.state._model import (
@@ -33,10 +34,13 @@ __all__ = [
     "Severity",
     "SignatureHit",
     "Streak",
+    "StreamValues",
     "empty",
     "fold",
     "replayability",
     "signatures",
     "state_bytes",
+    "state_digest",
     "state_from_bytes",
+    "values_digest",
 ]
