@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Coroutine
 from typing import Any
@@ -13,6 +14,7 @@ from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._loop import Timer, VirtualLoop, VirtualPolicy
 from tachograph.replay_workers._places import Order
 from tachograph.replay_workers._schedule import SPIN_TURNS_MAX, Schedule
+from tachograph.replay_workers._signal import Signal
 from tachograph.replay_workers._unordered import OrderedSet
 
 
@@ -78,8 +80,8 @@ def test_time_stands_still_within_a_turn() -> None:
     assert run(main())
 
 
-def test_functions_for_other_threads_run_here() -> None:
-    """Their results come as from a thread, and so do their errors."""
+def test_functions_for_other_threads_run_while_the_loop_rests() -> None:
+    """Their results come a little later, and so do their errors."""
 
     async def main() -> tuple[int, str]:
         found = await asyncio.to_thread(lambda: 42)
@@ -90,6 +92,51 @@ def test_functions_for_other_threads_run_here() -> None:
         return found, ""
 
     assert run(main()) == (42, "ValueError")
+
+
+def test_a_task_may_wake_another_one() -> None:
+    """What one lets happen the other hears of when the first has given way: asyncio enters no task within a task."""
+
+    async def main() -> list[str]:
+        order: list[str] = []
+        signal = Signal(Schedule(Order()), -1)
+
+        async def waits() -> None:
+            await signal
+            order.append("heard")
+
+        task = asyncio.create_task(waits())
+        await asyncio.sleep(0)
+        assert signal.give()
+        signal.wake()
+        order.append("told")
+        await task
+        return order
+
+    assert run(main()) == ["told", "heard"]
+
+
+def test_a_loop_in_a_thread_wakes_a_task_in_its_own_loop() -> None:
+    """Whichever loop lets something happen: a task is only ever entered in its own thread."""
+
+    async def main() -> bool:
+        signal = Signal(Schedule(Order()), -1)
+        here = threading.get_ident()
+
+        async def waits() -> int:
+            await signal
+            return threading.get_ident()
+
+        async def lets_it_happen() -> None:
+            assert signal.give()
+            signal.wake()
+
+        task = asyncio.create_task(waits())
+        await asyncio.sleep(0)
+        await asyncio.to_thread(asyncio.run, lets_it_happen())
+        return await task == here
+
+    assert run(main())
 
 
 def test_what_control_logic_spins_for_happens() -> None:

@@ -10,6 +10,7 @@ from tachograph.core.replay import UnrecordedInput
 from tachograph.replay_workers._guard_chance import chance_patches
 from tachograph.replay_workers._guard_outside import guard_outside, outside_patches
 from tachograph.replay_workers._guard_time import Patch, VirtualClock, time_patches
+from tachograph.replay_workers._lent import lent_patches
 from tachograph.replay_workers._session import Session
 from tachograph.replay_workers._unordered import unordered_patches
 from tachograph.replay_workers._watch import REMEDIES, Noticed, Watch
@@ -17,8 +18,8 @@ from tachograph.replay_workers._watch import REMEDIES, Noticed, Watch
 
 @contextmanager
 def ordered(session: Session) -> Generator[None]:
-    """Give an order to what asyncio leaves to addresses, while control logic is imported and driven."""
-    undo = [_applied(patch) for patch in unordered_patches(session.schedule)]
+    """Give an order to what asyncio leaves to addresses and threads, while control logic is imported and driven."""
+    undo = [_applied(patch) for patch in (*unordered_patches(session.schedule), *lent_patches())]
     try:
         yield
     finally:

@@ -11,6 +11,8 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple, Unpack, cast
 
 from tachograph.core.boundary import Outside, control_tape
+from tachograph.replay_workers._halt import Halt
+from tachograph.replay_workers._lent import Lent
 from tachograph.replay_workers._places import StreamKey
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ T = TypeVar("T")
 THREAD_SECONDS = 0.0005
 """Virtual seconds that a function given to another thread takes."""
 
+_THREAD_NAME = "asyncio_0"
 _THREADS_WAIT_SECONDS = 5.0
 """Real seconds that an idle loop waits for threads which control logic started itself."""
 
@@ -40,8 +43,10 @@ class Task(asyncio.Task[Any]):  # whatever its coroutine gives
 class Timer(asyncio.TimerHandle):
     """A timer that knows which one of its stream's it is."""
 
-    __slots__ = ("delay", "number", "stream")
+    __slots__ = ("delay", "loop", "number", "stream")
 
+    loop: VirtualLoop
+    """The one that it was set on."""
     number: int
     delay: float
     """For how many seconds it was set."""
@@ -66,9 +71,17 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._woken = threading.Event()
         self._tasks_made = 0
         self._timers_set = 0
+        self._lent: list[tuple[Lent, asyncio.Future[Any]]] = []
+        """Functions in threads, and where their results are awaited."""
         self._turn_time = schedule.now
         """Time stands still within a turn."""
         self.set_task_factory(_numbered)
+        schedule.loops.append(self)
+
+    def close(self) -> None:
+        if not self.is_closed():
+            self._schedule.loops.remove(self)
+        super().close()
 
     def time(self) -> float:
         return self._turn_time
@@ -88,6 +101,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         timer = Timer(when, callback, args, self, context)
         tape = control_tape()
         self._timers_set += 1
+        timer.loop = self
         timer.delay = when - self._turn_time
         timer.stream = getattr(tape, "key", None)
         timer.number = tape.set_timer() if tape is not None else self._timers_set
@@ -116,6 +130,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def make_ready(self, timer: Timer) -> None:
         """Call a timer's function in the turn that begins."""
         self._ready.append(timer)
+        if len(self._schedule.loops) > 1:
+            self._woken.set()
 
     def wake(self, callback: Callable[[], object], *, first: bool) -> None:
         """Make a callback ready for the turn that begins, before or after all others."""
@@ -127,7 +143,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def wait_for_threads(self) -> bool:
         """Wait until a thread of control logic has given the loop something to do; False if none will."""
-        return threading.active_count() > 1 and self._woken.wait(_THREADS_WAIT_SECONDS)
+        waiting = sum(lent.waits_for_loop for lent, _ in self._lent)
+        if threading.active_count() - waiting <= 1 or not self._woken.wait(_THREADS_WAIT_SECONDS):
+            return False
+        self._woken.clear()
+        self._take_back()
+        return True
 
     def new_task(self) -> int:
         """The number of a task that control logic makes."""
@@ -137,20 +158,31 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
     ) -> asyncio.Future[T]:
-        """Run the function here and now; its result comes a little later, as from a thread."""
+        """Run the function while the loop rests; its result comes a little later."""
         future: asyncio.Future[T] = self.create_future()
-        result: T | None = None
-        failure: Exception | None = None
-        try:
-            result = func(*args)
-        except Exception as error:  # noqa: BLE001 whatever it is, it belongs to who awaits it
-            failure = error
-        with Outside():
-            self.call_later(THREAD_SECONDS, _settle, future, result, failure)
+        lent = Lent(lambda: func(*args), _THREAD_NAME, self._woken.set)
+        self._lent.append((lent, future))
+        self._schedule.lent += 1
+        lent.start()
+        self._take_back()
         return future
+
+    def _take_back(self) -> None:
+        """Take the results of functions that are over."""
+        for lent, future in [one for one in self._lent if one[0].done]:
+            self._lent.remove((lent, future))
+            self._schedule.lent -= 1
+            if isinstance(lent.error, Halt):
+                raise lent.error
+            with Outside():
+                self.call_later(THREAD_SECONDS, _settle, future, lent.result, lent.error)
 
     def _run_once(self) -> None:
         self._woken.clear()
+        if self._lent:
+            for lent, _ in self._lent:
+                lent.rest()
+            self._take_back()
         self._schedule.turn(self)
         self._turn_time = self._schedule.now
         todo = self._ready
@@ -192,7 +224,7 @@ def _moment(timer: Timer) -> tuple[float, int]:
     return timer.when(), timer.number
 
 
-def _settle(future: asyncio.Future[T], result: T | None, error: Exception | None) -> None:
+def _settle(future: asyncio.Future[T], result: object, error: BaseException | None) -> None:
     if future.done():
         return
     if error is not None:

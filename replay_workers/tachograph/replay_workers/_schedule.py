@@ -49,6 +49,10 @@ class Schedule:
         """Called when control logic goes on and on without a step."""
         self.fired: Callable[[StreamKey, int], None] = lambda _stream, _seq: None
         """Called with the stream and `seq` of a recorded timer that fires."""
+        self.loops: list[VirtualLoop] = []
+        """Those that are open."""
+        self.lent = 0
+        """How many functions of theirs run in threads."""
         self.outside = OutsideCancel()
         """Whoever awaited the unit, and may have broken it off."""
         self._order = order
@@ -127,7 +131,7 @@ class Schedule:
         place.due = self.number + 1
         if place.signal.give():
             self._pass(place)
-            place.signal.get_loop().call_soon(place.signal.wake)
+            place.signal.wake_soon()
             self._anchor(place)
 
     def expected_turns(self, key: PlaceKey) -> int | None:
@@ -164,12 +168,11 @@ class Schedule:
 
     def cancelled(self, signal: Signal) -> None:
         """Control logic cancels what waits for this."""
-        loop = signal.get_loop()
         if self.closed or signal.index < 0:
-            loop.call_soon(signal.wake)
+            signal.wake_soon()
         else:
             self._ending.append(signal)
-            loop.call_soon(self._end_next)
+            signal.get_loop().call_soon(self._end_next)
 
     def arrived(self, key: PlaceKey) -> None:
         """A result is there without having been waited for."""
@@ -289,8 +292,8 @@ class Schedule:
         if timer is None:
             return False
         self.now = max(self.now, timer.when())
-        loop.unset(timer)
-        loop.make_ready(timer)
+        timer.loop.unset(timer)
+        timer.loop.make_ready(timer)
         return True
 
     def _is_induced(self, index: int) -> bool:
@@ -322,13 +325,18 @@ class Schedule:
         fired = place.timer
         assert fired is not None
         self._at_least(place.due)
-        timer = self._timers.take(place, loop.timers())
+        timer = self._timers.take(place, self._pending(loop))
         if timer is not None:
             self.fired(fired.stream, fired.seq)
-            loop.unset(timer)
+            timer.loop.unset(timer)
             rank = sum(1 for brought in self._brought if brought[1])
-            self._brought.append((rank, 1, lambda: loop.make_ready(timer)))
+            self._brought.append((rank, 1, lambda: timer.loop.make_ready(timer)))
         self._pass(place)
+
+    def _pending(self, loop: VirtualLoop) -> list[Timer]:
+        """The pending timers of every loop of the unit."""
+        others = [timer for other in self.loops if other is not loop for timer in other.timers()]
+        return [*loop.timers(), *others]
 
     def _bring(self, place: Place, signal: Signal, loop: VirtualLoop) -> None:
         """A result comes: in this turn what causes it, in the next one control logic hears of it."""

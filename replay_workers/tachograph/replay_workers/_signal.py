@@ -45,7 +45,7 @@ class Signal:
         return self._loop
 
     def add_done_callback(self, fn: Callable[[Signal], object], *, context: Context | None = None) -> None:
-        """Call a function once it is given or cancelled."""
+        """Call a function once those who wait are told."""
         self._callbacks.append((fn, context))
 
     def remove_done_callback(self, fn: Callable[[Signal], object]) -> int:
@@ -85,10 +85,34 @@ class Signal:
         return given
 
     def wake(self) -> None:
-        """Tell those who wait, here and now."""
+        """Tell those who wait: here and now where their loop is between two tasks, else as soon as it is.
+
+        asyncio forbids entering a task while another one runs, and whoever lets things happen may be control logic, or a loop
+        in another thread.
+        """
+        loop = self._loop
+        if _is_running(loop) and asyncio.current_task(loop) is None:
+            self._tell()
+        else:
+            self.wake_soon()
+
+    def wake_soon(self) -> None:
+        """Tell those who wait in their loop's next turn; from any thread."""
+        loop = self._loop
+        if _is_running(loop):
+            loop.call_soon(self.wake)
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(self.wake)
+
+    def _tell(self) -> None:
         callbacks, self._callbacks = self._callbacks, []
         for function, context in callbacks:
             if context is not None:
                 context.run(function, self)
             else:
                 function(self)
+
+
+def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether a loop runs in this thread."""
+    return asyncio._get_running_loop() is loop  # noqa: SLF001 asyncio's documentation names it for loops
