@@ -39,7 +39,7 @@ class _Watched:
     A plain future hears of it in the next turn; a task first ends what it waits for itself.
     """
 
-    def __init__(self, inner: asyncio.Future[object], asked: Callable[[], None]) -> None:
+    def __init__(self, inner: asyncio.Future[object], asked: Callable[[bool], None]) -> None:
         self._inner = inner
         self._asked = asked
         # What asyncio's protocol between tasks and futures asks for: this one is awaited now, the inner one is not.
@@ -53,7 +53,7 @@ class _Watched:
         return self._inner.remove_done_callback(fn)
 
     def cancel(self, msg: object = None) -> bool:
-        self._asked()
+        self._asked(self._inner.done())
         return self._inner.cancel(msg=msg)
 
     def __getattr__(self, name: str) -> object:
@@ -77,6 +77,8 @@ class Counted(Waiting, Generic[Result]):
     """
 
     _asked_at: int | None = None
+    _asked_late = False
+    """What was waited for was there already when control logic asked to cancel it."""
     _cancelled = 0
     _waited = False
     _yielded = 0
@@ -137,14 +139,14 @@ class Counted(Waiting, Generic[Result]):
             return
         now = self.heard = self._now()
         heard = now if self._asked_at is None else self._asked_at + 1
-        self._cancelled = self._ready_count() if ready or heard > now else CANCELLED
+        self._cancelled = self._ready_count() if ready or self._asked_late or heard > now else CANCELLED
         self._waited = False
         self._yielded = 0
         self._start = min(heard, now)
         self._asked_at = None
 
-    def _asked(self) -> None:
-        self._asked_at = self._now()
+    def _asked(self, late: bool) -> None:
+        self._asked_at, self._asked_late = self._now(), late
 
     def _count(self) -> int:
         if self._cancelled > CANCELLED:

@@ -1,0 +1,56 @@
+"""Orders within a turn of the event loop that random fleets found to come out differently in a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from replays import Replays, reproduced
+from tachograph.replay_workers._process import ReplayProcess
+
+
+@pytest.fixture(scope="module")
+def replays(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replays]:
+    """A home to record in."""
+    with ReplayProcess() as process:
+        yield Replays(tmp_path_factory.mktemp("orders"), process)
+
+
+CANCELLED_WHEN_DONE = """
+async def part(turns):
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+async def answers(turns):
+    await asyncio.gather(part(turns), part(1))
+
+async def desk(run):
+    async with run.agent("clerk") as agent:
+        for turns in range(14):
+            seen = []
+
+            async def asks():
+                try:
+                    await agent.call(answers, 3)
+                finally:
+                    seen.append("asked")
+
+            async def beside(name):
+                seen.append(name)
+
+            task = asyncio.create_task(asks())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            others = [asyncio.create_task(beside("before"))]
+            task.cancel()
+            others.append(asyncio.create_task(beside("after")))
+            await asyncio.gather(task, *others, return_exceptions=True)
+            agent.set_state("seen", seen)
+"""
+
+
+def test_a_call_that_was_done_when_it_was_cancelled_keeps_its_place(replays: Replays) -> None:
+    """Its tasks had ended and it was about to go on: it hears of the cancellation where it would have gone on."""
+    reproduced(replays.replay(replays.record(CANCELLED_WHEN_DONE)))
