@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import orjson
 
-from tachograph.core.causality import hlc_ms
 from tachograph.core.errors import EvidenceBroken, StoreUnavailable
+from tachograph.core.findings import RunRow, RunStatus
+from tachograph.core.findings import row_of as core_row_of
 from tachograph.core.ports import Stored
-from tachograph.core.state import RunState, empty, fold, replayability, signatures
-from tachograph.schemas import ROOT_AGENT_ID, Fidelity, UnsupportedSchema, decode, is_optional
-from tachograph.stores._rows import RunRow, RunStatus
+from tachograph.core.state import RunState, empty, fold, skip
+from tachograph.schemas import ROOT_AGENT_ID, UnsupportedSchema, decode, decode_meta, is_optional
 
 
 @dataclass(slots=True)
@@ -22,8 +22,6 @@ class FoldedRun:
     state: RunState
     root_spool: str | None = None
     """Where the root's stream lies."""
-    skipped: int = 0
-    """Optional events of newer releases."""
     broken: str | None = None
     """Why the rest of the run cannot be read, where it cannot."""
 
@@ -45,11 +43,10 @@ def _add(folded: FoldedRun, stored: Stored) -> None:
     except UnsupportedSchema:
         if not is_optional(stored.payload):
             raise
-        folded.skipped += 1
+        skip(folded.state, decode_meta(stored.payload))
         return
     if folded.root_spool is None and event.meta.agent_id == ROOT_AGENT_ID:
         folded.root_spool = stored.segment.partition("/")[0]
-    folded.state.tenant = folded.state.tenant or event.meta.tenant
     fold(folded.state, event)
 
 
@@ -59,34 +56,13 @@ def row_of(folded: FoldedRun, *, alive: bool, first_hlc: int, effects: int, unkn
     Args:
         folded: the run.
         alive: whether the process that records its root still lives.
-        first_hlc: of the run's first event.
+        first_hlc: of the run's first event, whether or not it can be read.
         effects: how many effects the ledger knows of it.
         unknown_effects: how many of them are UNKNOWN.
     """
     state = folded.state
-    ended = RunStatus.RUNNING if alive else RunStatus.TRUNCATED
-    status = RunStatus.FINISHED if state.status == "FINISHED" else ended
-    grade = replayability(state)
-    hits = signatures(state, over=status is not RunStatus.RUNNING)
-    broken = () if folded.broken is None else (f"The rest cannot be read: {folded.broken}",)
-    return RunRow(
-        run_id=state.run_id,
-        tenant=state.tenant,
-        name=state.name,
-        status=status,
-        outcome=None if state.outcome is None else state.outcome.value,
-        started_at_us=hlc_ms(first_hlc) * 1000 if state.started_at_us is None else state.started_at_us,
-        finished_at_us=state.finished_at_us,
-        agents=len({agent.agent_id for agent in state.agents.values() if agent.acts} - {ROOT_AGENT_ID}),
-        events=state.events + folded.skipped,
-        fidelity=(Fidelity.TRUNCATED if broken else grade.grade).value,
-        missing=(*grade.missing, *broken),
-        effects=effects,
-        unknown_effects=unknown_effects,
-        signatures=tuple(sorted({hit.name for hit in hits})),
-        parent_run_id=state.parent_run_id,
-        entrypoint=state.entrypoint,
-    )
+    state.first_hlc = min(state.first_hlc or first_hlc, first_hlc)
+    return core_row_of(state, over=not alive, effects=effects, unknown_effects=unknown_effects, broken=folded.broken)
 
 
 def row_bytes(row: RunRow) -> bytes:

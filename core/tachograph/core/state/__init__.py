@@ -7,7 +7,7 @@ evidence is good for.
 
 from tachograph.core.state._bytes import state_bytes, state_from_bytes
 from tachograph.core.state._digest import StreamValues, state_digest, values_digest
-from tachograph.core.state._fold import fold
+from tachograph.core.state._fold import fold, skip
 from tachograph.core.state._hits import FailureClass, Severity, SignatureHit
 from tachograph.core.state._model import (
     LOOP_MIN,
@@ -39,6 +39,7 @@ __all__ = [
     "fold",
     "replayability",
     "signatures",
+    "skip",
     "state_bytes",
     "state_digest",
     "state_from_bytes",

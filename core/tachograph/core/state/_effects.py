@@ -31,10 +31,10 @@ def came_back(state: RunState, event: CallFinished) -> None:
     before = EffectState.EXECUTING if record.left else EffectState.PLANNED
     after = transition(before, event.outcome)
     if after is EffectState.UNKNOWN:
-        record.unknown_hlc = meta.hlc
+        record.unknown_hlc = max(record.unknown_hlc, meta.hlc)
     if event.receipt is not None:
         record.receipt = event.receipt.digest
-    _move(record, after, _stamp(meta))
+    _move(record, after, meta)
 
 
 def moved(state: RunState, event: EffectTransitioned) -> None:
@@ -42,24 +42,27 @@ def moved(state: RunState, event: EffectTransitioned) -> None:
     meta = event.meta
     record = _record(state, event.effect_id)
     record.name = record.name or event.name
+    record.idempotency_key = record.idempotency_key or event.idempotency_key
     if event.to_state is EffectState.EXECUTING:
         record.left = True
     elif event.to_state is EffectState.UNKNOWN:
-        record.unknown_hlc = meta.hlc
+        record.unknown_hlc = max(record.unknown_hlc, meta.hlc)
     elif event.from_state is EffectState.UNKNOWN and event.to_state in _DECIDED:
-        record.decided_hlc = meta.hlc
+        record.decided_hlc = max(record.decided_hlc, meta.hlc)
     if event.receipt is not None:
         record.receipt = event.receipt.digest
-    if _move(record, event.to_state, _stamp(meta)):
+    if _move(record, event.to_state, meta):
         record.reason = event.reason
         record.by = event.by
 
 
-def _move(record: EffectRecord, to: EffectState, stamp: Stamp) -> bool:
+def _move(record: EffectRecord, to: EffectState, meta: EventMeta) -> bool:
+    stamp: Stamp = (meta.hlc, meta.agent_id, meta.incarnation, meta.seq)
     if stamp < record.stamp:
         return False
     record.state = to
     record.stamp = stamp
+    record.at_us = meta.recorded_at_us
     return True
 
 
@@ -72,7 +75,3 @@ def _record(state: RunState, effect_id: str) -> EffectRecord:
 
 def _effect_id(meta: EventMeta, seq: int) -> str:
     return str(EventId(meta.run_id, meta.agent_id, meta.incarnation, seq))
-
-
-def _stamp(meta: EventMeta) -> Stamp:
-    return meta.hlc, meta.agent_id, meta.incarnation, meta.seq

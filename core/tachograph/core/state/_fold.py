@@ -20,6 +20,7 @@ from tachograph.schemas import (
     Checkpointed,
     EffectTransitioned,
     Event,
+    EventMeta,
     EvidenceFrozen,
     MessageReceived,
     MessageSent,
@@ -41,14 +42,26 @@ def fold(state: RunState, event: Event) -> RunState:
     Idempotent: an event at or below its stream's position changes nothing. A stream's events come in order of `seq`;
     in which order the streams come, as long as causes come first, does not matter for what they add up to.
     """
-    meta = event.meta
+    agent = _advance(state, event.meta)
+    if agent is not None:
+        _ADD[type(event)](state, agent, cast("Never", event))
+    return state
+
+
+def skip(state: RunState, meta: EventMeta) -> RunState:
+    """Add an optional event that this release does not know: it counts, and takes its place in its stream."""
+    if _advance(state, meta) is not None:
+        state.skipped += 1
+    return state
+
+
+def _advance(state: RunState, meta: EventMeta) -> AgentState | None:
+    """Move the event's stream up to it; None where the stream has it already."""
     key = (meta.agent_id, meta.incarnation)
-    agent = state.agents.get(key)
-    if agent is None:
-        agent = state.agents[key] = AgentState(meta.agent_id, meta.incarnation)
+    agent = state.agents.get(key) or _opened(state, meta)
     seq = meta.seq
     if seq <= agent.seq:
-        return state
+        return None
     if seq != agent.seq + 1:
         state.gaps.add((meta.agent_id, meta.incarnation, agent.seq + 1, seq - 1))
     agent.seq = seq
@@ -57,8 +70,14 @@ def fold(state: RunState, event: Event) -> RunState:
         agent.logical_time_us = meta.logical_time_us
     state.events += 1
     state.hlc = max(state.hlc, hlc)
-    _ADD[type(event)](state, agent, cast("Never", event))
-    return state
+    return agent
+
+
+def _opened(state: RunState, meta: EventMeta) -> AgentState:
+    agent = state.agents[meta.agent_id, meta.incarnation] = AgentState(meta.agent_id, meta.incarnation)
+    state.tenant = state.tenant or meta.tenant
+    state.first_hlc = min(state.first_hlc or meta.hlc, meta.hlc)
+    return agent
 
 
 def _run_started(state: RunState, agent: AgentState, event: RunStarted) -> None:

@@ -129,6 +129,8 @@ class EffectRecord:
     by: str | None = None
     stamp: Stamp = (0, "", 0, 0)
     """Of the event that moved it last."""
+    at_us: int = 0
+    """Wall time at the recorder of that event, microseconds since 1970; 0: none has moved it."""
 
 
 @dataclass(slots=True)
@@ -156,6 +158,11 @@ class RunState:
     """Source, fidelity, and what the source does not carry."""
     frozen: bool = False
     events: int = 0
+    """Every event that is there, the skipped ones with them."""
+    skipped: int = 0
+    """Optional events of newer releases."""
+    first_hlc: int = 0
+    """Of the earliest stream's first event."""
     hlc: int = 0
     """Of the latest event."""
     agents: dict[tuple[str, int], AgentState] = field(default_factory=dict[tuple[str, int], AgentState])
