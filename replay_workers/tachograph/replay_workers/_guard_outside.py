@@ -95,7 +95,12 @@ def outside_patches(watch: Watch) -> list[Patch]:
     return [*plain, *environments, (logging.FileHandler, "_open", _nowhere)]
 
 
+_HEARD = frozenset({"open", *_REFUSED, *_READ})
+
+
 def _audited(event: str, args: tuple[object, ...]) -> None:
+    if event not in _HEARD:  # most are not, and this is on the path of every frozen value that is made
+        return
     watch = _watch
     if watch is None:
         return

@@ -91,7 +91,8 @@ class ReplayPassage:
         if fixture.outcome is None:
             await asyncio.get_running_loop().create_future()
         self._check_stopped()
-        await self._deliver(fixture.yields, END)
+        if fixture.yields:
+            await self._deliver(fixture.yields, END)
         return self._session.outcome(self._request, self._stream, self._step, fixture)
 
     def _check_stopped(self) -> None:

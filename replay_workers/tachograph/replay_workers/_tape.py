@@ -6,11 +6,12 @@ from tachograph.core.boundary import Envelope, Fact, Outcome, Request, RunContex
 from tachograph.core.canonical import encode_body
 from tachograph.core.causality import check_id
 from tachograph.core.errors import AgentMisuse, InternalError
+from tachograph.core.replay import Served, Step
 from tachograph.replay_workers._failure import described_error
 from tachograph.replay_workers._passage import ReplayPassage
 from tachograph.replay_workers._places import StreamKey, message_id
 from tachograph.replay_workers._session import Session, Stream
-from tachograph.schemas import CallOutcome, EndOutcome
+from tachograph.schemas import CallKind, CallOutcome, EndOutcome
 
 _NULL = b"null"
 _CANCELLED = Outcome(CallOutcome.CANCELLED)
@@ -79,8 +80,13 @@ class ReplayTape:
             if expected is None or arguments != expected.arguments:
                 arguments = session.payload(arguments)
         self._check()
+        name = session.clean(request.name)
         version = session.clean(request.version) if request.version is not None else None
-        step = stream.maker.call(request.kind, session.clean(request.name), arguments, version, like=expected)
+        if expected is not None and _is_call(expected, request.kind, name, arguments, version):
+            fixture = session.follow(stream, expected)
+            if fixture is not None:
+                return ReplayPassage(session, stream, request, Served(expected, fixture))
+        step = stream.maker.call(request.kind, name, arguments, version, like=expected)
         return ReplayPassage(session, stream, request, session.take(stream, step))
 
     def send(self, to_agent_id: str, body: object) -> Envelope | None:
@@ -199,6 +205,11 @@ class ReplayTape:
     def _check(self) -> None:
         if self._stream.ended:
             raise AgentMisuse(self.agent_id, "it has ended", "Use an agent within its `with` block.")
+
+
+def _is_call(step: Step, kind: CallKind, name: str, arguments: bytes, version: str | None) -> bool:
+    """Whether a recorded step is just this call."""
+    return step.arguments == arguments and step.name == name and step.kind == kind and step.version == version
 
 
 def _end_outcome(outcome: Outcome) -> EndOutcome:

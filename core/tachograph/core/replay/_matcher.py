@@ -123,6 +123,17 @@ class Matcher:
         self._frontier.hlc = max(self._frontier.hlc, recorded.hlc)
         return Served(recorded, self._fixtures[position])
 
+    def follow(self) -> Fixture | None:
+        """Take the recorded step that should come next; the replay's is known to equal it, and has not diverged.
+
+        Returns:
+            What came back from it.
+        """
+        position = self.position
+        self.position = position + 1
+        self._frontier.hlc = max(self._frontier.hlc, self._steps[position].hlc)
+        return self._fixtures[position]
+
     def stall(self) -> None:
         """The replay can take no further step."""
         self._stalled = not self.exhausted
