@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tachograph.control import (
+    _cones,
     _demo,
     _diff,
     _doctor,
@@ -13,6 +14,7 @@ from tachograph.control import (
     _replay,
     _runs,
     _show,
+    _state,
     _timeline_command,
 )
 from tachograph.control._parser import Commands
@@ -20,5 +22,19 @@ from tachograph.control._parser import Commands
 
 def register_all(commands: Commands) -> None:
     """Add every command."""
-    for group in (_demo, _import, _runs, _show, _timeline_command, _replay, _fork, _diff, _effects, _evidence, _doctor):
+    for group in (
+        _demo,
+        _import,
+        _runs,
+        _show,
+        _timeline_command,
+        _state,
+        _cones,
+        _replay,
+        _fork,
+        _diff,
+        _effects,
+        _evidence,
+        _doctor,
+    ):
         group.register(commands)

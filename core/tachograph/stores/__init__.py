@@ -5,6 +5,7 @@ them, `DirectoryObjects` keeps bodies under their digests. What is derived from 
 """
 
 from tachograph.stores._catalogue import SqliteCatalogue
+from tachograph.stores._cuts import FleetState, InvalidOffsets, causality_of, linked_runs, positions_at, state_at
 from tachograph.stores._findings import Finding, FindingKind, VerifyReport
 from tachograph.stores._home import Home
 from tachograph.stores._log import LocalLog, TornTail
@@ -20,7 +21,9 @@ __all__ = [
     "EffectRow",
     "Finding",
     "FindingKind",
+    "FleetState",
     "Home",
+    "InvalidOffsets",
     "LocalLog",
     "RebuildReport",
     "RunRow",
@@ -31,6 +34,10 @@ __all__ = [
     "SqliteCatalogue",
     "TornTail",
     "VerifyReport",
+    "causality_of",
+    "linked_runs",
+    "positions_at",
     "rebuild",
+    "state_at",
     "verify_home",
 ]

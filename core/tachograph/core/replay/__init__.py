@@ -21,6 +21,7 @@ from tachograph.core.replay._json import divergence_json, read_json, step_json, 
 from tachograph.core.replay._levels import UnitResult
 from tachograph.core.replay._maker import StepMaker, payload_key
 from tachograph.core.replay._matcher import Frontier, Match, Matcher, Mismatch, RecordingEnds, Served
+from tachograph.core.replay._positions import step_positions
 from tachograph.core.replay._recorded import Fixture, Piece, RecordedError, StreamSteps
 from tachograph.core.replay._sentence import Sides, sentence
 from tachograph.core.replay._steps import steps_of
@@ -79,6 +80,7 @@ __all__ = [
     "sentence",
     "step_from_json",
     "step_json",
+    "step_positions",
     "steps_of",
     "verdict",
     "verdict_from_json",

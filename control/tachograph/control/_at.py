@@ -1,0 +1,123 @@
+"""`--at`: a moment of a fleet, as a person says it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from tachograph.control._homes import started_ms
+from tachograph.core.causality import EventId
+from tachograph.core.cut import Causality, Cut, cut_at_event, cut_at_positions, cut_at_time
+from tachograph.core.errors import CallerError
+from tachograph.core.replay import step_positions
+from tachograph.schemas import Event
+from tachograph.stores import Home, positions_at
+
+HELP = (
+    "when: an event (AGENT#1.7, or a whole event id), a step (AGENT:3), a time (ISO 8601, 14:03:07.5, or +1.5s after the "
+    "run's start), or offsets of the log (PLACE:OFFSET,…); default: the end"
+)
+
+_AFTER = re.compile(r"\+(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h)?")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
+_EVENT = re.compile(r"(?P<agent>[^#]+)#(?P<incarnation>\d+)\.(?P<seq>\d+)")
+_STEP = re.compile(r"(?P<agent>[^#:]+)(#(?P<incarnation>\d+))?:(?P<number>\d+)")
+
+_END_OF_MS = (1 << 16) - 1
+"""Every count within a millisecond: a time stands for all that happened in its last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A cut, and how to speak of it."""
+
+    text: str
+    make: Callable[[Causality], Cut]
+
+
+class UnknownMoment(CallerError):
+    """A moment that cannot be found in the run."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        self.text = text
+        super().__init__(f"--at {text!r}: {reason}. Say {HELP.removeprefix('when: ')}.")
+
+
+def moment_of(text: str | None, home: Home, run_ids: Sequence[str], events: Sequence[Event]) -> Moment:
+    """The moment that a text names.
+
+    Args:
+        text: as in HELP; None: the end.
+        home: where the runs lie.
+        run_ids: of the fleet; the first is the run that was asked for.
+        events: of that run.
+
+    Raises:
+        UnknownMoment: there is none.
+    """
+    if text is None:
+        return Moment("the end", lambda known: Cut({stream: known.last(stream) for stream in known.streams()}))
+    named = _event(text, run_ids[0]) or _step(text, run_ids[0], events)
+    if named is not None:
+        return Moment(str(named), lambda known: cut_at_event(known, named))
+    at_ms = _time_ms(text, started_ms(events))
+    if at_ms is not None:
+        return Moment(_time_text(at_ms, started_ms(events)), lambda known: cut_at_time(known, at_ms << 16 | _END_OF_MS))
+    if ":" in text:
+        positions = positions_at(home.log, run_ids, text)
+        return Moment(text, lambda known: cut_at_positions(known, positions))
+    raise UnknownMoment(text, "it is none of these")
+
+
+def event_of(text: str, run_id: str | None) -> EventId | None:
+    """An event id, whole or without its run; None where it is neither."""
+    return _event(text, run_id)
+
+
+def _event(text: str, run_id: str | None) -> EventId | None:
+    match = _EVENT.fullmatch(text)
+    if match is None:
+        return None
+    if run_id is None or text.startswith("run-"):
+        return EventId.parse(text)
+    return EventId(run_id, match["agent"], int(match["incarnation"]), int(match["seq"]))
+
+
+def _step(text: str, run_id: str, events: Sequence[Event]) -> EventId | None:
+    match = _STEP.fullmatch(text)
+    if match is None:
+        return None
+    agent = match["agent"]
+    steps = step_positions(events)
+    lives = [incarnation for agent_id, incarnation in steps if agent_id == agent]
+    if not lives:
+        return None
+    incarnation = max(lives) if match["incarnation"] is None else int(match["incarnation"])
+    seqs = steps.get((agent, incarnation), ())
+    number = int(match["number"])
+    if not 1 <= number <= len(seqs):
+        raise UnknownMoment(text, f"agent {agent!r} took {len(seqs)} steps in its life {incarnation}")
+    return EventId(run_id, agent, incarnation, seqs[number - 1])
+
+
+def _time_ms(text: str, start_ms: int) -> int | None:
+    after = _AFTER.fullmatch(text)
+    if after is not None:
+        return start_ms + round(float(after["number"]) * _SECONDS[after["unit"] or "s"] * 1000)
+    if _CLOCK.fullmatch(text):
+        day = datetime.fromtimestamp(start_ms / 1000, UTC).date().isoformat()
+        text = f"{day}T{text.zfill(5)}"
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)
+
+
+def _time_text(at_ms: int, start_ms: int) -> str:
+    shown = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(" ", "milliseconds")
+    return f"{shown} ({(at_ms - start_ms) / 1000:+.3f} s)"

@@ -1,0 +1,148 @@
+"""The state of a fleet at a cut, from what its runs recorded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tachograph.core.causality import EventId
+from tachograph.core.cut import Causality, Cut, Links, Proof, Skew, Stream, fleet_of, proof
+from tachograph.core.errors import CallerError
+from tachograph.core.ports import EventLog, Stored
+from tachograph.core.state import RunState, empty, fold
+from tachograph.schemas import EventMeta, UnsupportedSchema, decode, decode_meta, is_optional
+
+_PLACES_MAX = 5
+"""Places named in an error."""
+
+_OFFSET = re.compile(r"(?P<place>[^,]+):(?P<offset>[0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class FleetState:
+    """What a fleet was at a cut."""
+
+    cut: Cut
+    proof: Proof
+    skews: tuple[Skew, ...]
+    """Clocks that ran too far ahead to be followed."""
+    runs: Mapping[str, RunState]
+    """Run id to state; a run that had not begun is UNSEEN."""
+
+
+class InvalidOffsets(CallerError):
+    """Offsets that cannot be read."""
+
+    def __init__(self, text: str, reason: str, places: Sequence[str] = ()) -> None:
+        self.text = text
+        known = f"; they lie in {', '.join(places[:_PLACES_MAX])}" if places else ""
+        super().__init__(f"offsets {text!r}: {reason}{known}. Give PLACE:OFFSET, several with commas.")
+
+
+def linked_runs(log: EventLog, run_id: str, parents: Mapping[str, str | None]) -> tuple[str, ...]:
+    """The run and all that are linked with it by messages, effects or parentage.
+
+    Args:
+        log: where the runs lie.
+        run_id: one of them.
+        parents: every run of the log, and the one that it was forked from.
+    """
+    links = Links()
+    for known, parent in parents.items():
+        links.parent(known, parent)
+        for meta, _ in _heads(log.read_run(known)):
+            links.causes(known, _causes(meta))
+    return tuple(run for run in fleet_of(links.as_mapping(), run_id) if run in parents)
+
+
+def causality_of(log: EventLog, run_ids: Iterable[str]) -> Causality:
+    """Streams, clocks and causes of runs.
+
+    Raises:
+        UnknownRun: there is no such run.
+        CorruptFrame: the bytes are not what was written.
+    """
+    causality = Causality()
+    for run_id in run_ids:
+        for meta, _ in _heads(log.read_run(run_id)):
+            causality.add(_event_id(meta), meta.hlc, _causes(meta))
+    return causality
+
+
+def positions_at(log: EventLog, run_ids: Iterable[str], text: str) -> dict[Stream, int]:
+    """Where each stream stands at offsets of the log: the last event that lies below them.
+
+    Args:
+        log: where the runs lie.
+        run_ids: the runs.
+        text: `PLACE:OFFSET`, several with commas; an offset is that of the first event outside. Places that are not
+            named limit nothing.
+
+    Raises:
+        InvalidOffsets: the text cannot be read, or names a place where none of these runs lies.
+    """
+    limits = _offsets(text)
+    positions: dict[Stream, int] = {}
+    stopped: set[Stream] = set()
+    places: set[str] = set()
+    for run_id in run_ids:
+        for meta, stored in _heads(log.read_run(run_id)):
+            stream = Stream(*_event_id(meta)[:3])
+            places.add(stored.segment)
+            limit = limits.get(stored.segment)
+            if limit is not None and stored.offset >= limit:
+                stopped.add(stream)
+            if stream not in stopped:
+                positions[stream] = meta.seq
+    if not limits.keys() <= places:
+        raise InvalidOffsets(text, f"nothing of these runs lies in {min(limits.keys() - places)!r}", sorted(places))
+    return positions
+
+
+def state_at(
+    log: EventLog, run_ids: Sequence[str], make: Callable[[Causality], Cut], causality: Causality | None = None
+) -> FleetState:
+    """The state of runs at a cut.
+
+    Args:
+        log: where the runs lie.
+        run_ids: the runs that are cut together.
+        make: chooses the cut.
+        causality: of these runs, where it is known already.
+    """
+    known = causality_of(log, run_ids) if causality is None else causality
+    cut = make(known)
+    runs = {run_id: _folded(log, run_id, cut) for run_id in run_ids}
+    return FleetState(cut, proof(known, cut), tuple(known.skews()), runs)
+
+
+def _folded(log: EventLog, run_id: str, cut: Cut) -> RunState:
+    state = empty(run_id)
+    for meta, stored in _heads(log.read_run(run_id)):
+        if cut.holds(_event_id(meta)):
+            try:
+                fold(state, decode(stored.payload))
+            except UnsupportedSchema:
+                if not is_optional(stored.payload):
+                    raise
+    return state
+
+
+def _heads(events: Iterator[Stored]) -> Iterator[tuple[EventMeta, Stored]]:
+    return ((decode_meta(stored.payload), stored) for stored in events)
+
+
+def _event_id(meta: EventMeta) -> EventId:
+    return EventId(meta.run_id, meta.agent_id, meta.incarnation, meta.seq)
+
+
+def _causes(meta: EventMeta) -> tuple[EventId, ...]:
+    return tuple(EventId(cause.run_id, cause.agent_id, cause.incarnation, cause.seq) for cause in meta.causes)
+
+
+def _offsets(text: str) -> dict[str, int]:
+    matches = [_OFFSET.fullmatch(part.strip()) for part in text.split(",")]
+    if not all(matches):
+        raise InvalidOffsets(text, "they are not of the form PLACE:OFFSET")
+    return {match["place"]: int(match["offset"]) for match in matches if match is not None}
