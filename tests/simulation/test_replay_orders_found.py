@@ -53,3 +53,36 @@ async def desk(run):
 def test_a_call_that_was_done_when_it_was_cancelled_keeps_its_place(replays: Replays) -> None:
     """Its tasks had ended and it was about to go on: it hears of the cancellation where it would have gone on."""
     reproduced(replays.replay(replays.record(CANCELLED_WHEN_DONE)))
+
+
+CANCELLED_WHEN_SENT = """
+async def desk(run):
+    async with run.agent("clerk") as agent:
+        for number in range(3):
+            seen = []
+
+            async def receives():
+                try:
+                    await agent.receive()
+                finally:
+                    seen.append("received")
+
+            async def beside(name):
+                seen.append(name)
+
+            task = asyncio.create_task(receives())
+            await asyncio.sleep(0.005)
+            others = [asyncio.create_task(beside("before"))] if number else []
+            await agent.send("clerk", number)
+            others.append(asyncio.create_task(beside("between")))
+            task.cancel()
+            others.append(asyncio.create_task(beside("after")))
+            await asyncio.gather(task, *others, return_exceptions=True)
+            assert await agent.receive() == number
+            agent.set_state("seen", seen)
+"""
+
+
+def test_a_receiver_that_a_message_came_for_when_it_was_cancelled_keeps_its_place(replays: Replays) -> None:
+    """The message woke it: it hears of its cancellation right behind the sending, and the message is still there."""
+    reproduced(replays.replay(replays.record(CANCELLED_WHEN_SENT)))

@@ -93,6 +93,7 @@ class ForkTape(ReplayTape):
                 agent_id, to_agent_id, number, message_id, message.data, message.redacted, stream.key, seq, _seq(found)
             )
         )
+        fork.schedule.sent(message_id)
         return None
 
     def note(self, fact: Fact) -> None:

@@ -124,11 +124,11 @@ class Schedule:
         place.mailed = False
         if place.signal is None or place.released:
             return
-        if place.due is not None and place.due != self.number + 1:
+        if place.due is not None and place.due - place.lead != self.number + 1:
             self._expect(place)  # another one waited for it first
             return
         self._waiting.pop(place.index, None)
-        place.due = self.number + 1
+        place.due = self.number + 1 + place.lead
         if place.signal.give():
             self._pass(place)
             place.signal.wake_soon()

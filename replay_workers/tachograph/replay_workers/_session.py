@@ -32,8 +32,9 @@ from tachograph.core.replay import (
 from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._frames import place_of
 from tachograph.replay_workers._halt import Halt
+from tachograph.replay_workers._order import order_of
 from tachograph.replay_workers._outside_cancel import ends_cancelled, is_interrupted
-from tachograph.replay_workers._places import StreamKey, order_of
+from tachograph.replay_workers._places import StreamKey
 from tachograph.replay_workers._rehydrate import rehydrated
 from tachograph.replay_workers._schedule import SILENT_TURNS_MAX, Schedule
 from tachograph.replay_workers._unit import Unit
@@ -146,7 +147,13 @@ class Session:
         """
         matcher, maker = stream.matcher, stream.maker
         alone = threading.active_count() - self.schedule.lent <= self._threads_before
-        if not alone or matcher is None or matcher.diverged or self.schedule.halted or maker.made >= self.unit.steps_max:
+        if (
+            not alone
+            or matcher is None
+            or matcher.diverged
+            or self.schedule.halted
+            or maker.made >= self.unit.steps_max
+        ):
             return None
         maker.made += 1
         if self._reads_since_step:

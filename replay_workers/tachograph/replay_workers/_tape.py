@@ -8,8 +8,9 @@ from tachograph.core.causality import check_id
 from tachograph.core.errors import AgentMisuse, InternalError
 from tachograph.core.replay import Served, Step
 from tachograph.replay_workers._failure import described_error
+from tachograph.replay_workers._mail import message_id
 from tachograph.replay_workers._passage import ReplayPassage
-from tachograph.replay_workers._places import StreamKey, message_id
+from tachograph.replay_workers._places import StreamKey
 from tachograph.replay_workers._session import Session, Stream
 from tachograph.schemas import CallKind, CallOutcome, EndOutcome
 
