@@ -106,10 +106,20 @@ class Draft:
         return sum(len(value) for value in self.fields.values() if type(value) is bytes)
 
 
+CallOpening = tuple[str, str, "str | None", str, bytes]
+"""A CallStarted that is a first attempt and has neither key nor details: kind, name, version, effect, arguments.
+The texts are exactly `str`."""
+
+CallEnding = tuple[int, str, int, int, bytes]
+"""A CallFinished with a result and nothing else: call_id, outcome, yields, gap, result."""
+
+Fields = dict[str, object] | CallOpening | CallEnding
+"""An event's fields as in `Draft`; or a plain call's, which most of a recording consists of."""
+
 ENTRY_BYTES = 800
 """What an event in the queue takes without its bodies: the entry, its fields' dictionary and the numbers in it."""
 
-Entry = tuple[Stream, int, int, int, "int | None", str, "dict[str, object]", "Extra | None", "str | None", int]
+Entry = tuple[Stream, int, int, int, "int | None", str, Fields, "Extra | None", "str | None", int]
 """An event in its place: stream, seq, hlc, recorded at (us), logical time (us), type, fields, extra, trace, bytes in memory.
 
 A tuple, since one is made for every event on the caller's thread."""

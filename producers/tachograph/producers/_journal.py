@@ -9,7 +9,7 @@ from typing import Protocol
 
 from tachograph.core.errors import SpoolUnwritable
 from tachograph.producers._drain import Drain
-from tachograph.producers._entry import Draft, Extra, Stream
+from tachograph.producers._entry import Draft, Extra, Fields, Stream
 from tachograph.producers._lowering import Redaction
 from tachograph.producers._queue import Queue
 from tachograph.producers._settings import Settings
@@ -26,7 +26,7 @@ class Put(Protocol):
         self,
         stream: Stream,
         event_type: str,
-        fields: dict[str, object],
+        fields: Fields,
         size: int,
         extra: Extra | None = None,
         last: bool = False,
@@ -196,7 +196,7 @@ class Journal:
         self,
         stream: Stream,
         event_type: str,
-        fields: dict[str, object],
+        fields: Fields,
         size: int,
         extra: Extra | None = None,
         last: bool = False,

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tachograph.core.canonical import INLINE_BYTES_MAX, Digester, make_body
 from tachograph.core.causality import event_hash
+from tachograph.producers._calls import Calls, named
 from tachograph.producers._entry import CauseSource, Entry, ErrorDraft, Extra, Stream
 from tachograph.producers._fields import details_fields, simplified, usage_fields
 from tachograph.producers._state import NOTES
@@ -62,6 +63,7 @@ class Lowering:
         self._digester = digester
         self._put_object = put_object
         self._texts = Texts(lambda text: redaction.redact_text(text, digester))
+        self._calls = Calls(redaction.redact, digester, self._texts.clean)
         self._kinds: dict[str, _Kind] = {}
 
     def payload(self, entry: Entry) -> bytes:
@@ -74,11 +76,10 @@ class Lowering:
         kind = self._kinds.get(event_type) or self._learn(event_type)
         causes = () if extra is None else tuple(map(_known, extra.causes))
         encoder = stream.encoder or self._encoder(stream)
-        self._lower(kind, fields, extra)
-        if kind.note is not None:
-            kind.note(stream, fields, extra)
-        head = encoder.encode(seq, hlc, causes, recorded_at_us, logical_time_us, trace)
-        content = head + self._rest(event_type, fields)
+        rest = self._calls.rest(event_type, fields) if isinstance(fields, tuple) else None
+        if rest is None:
+            rest = self._rest(stream, event_type, named(event_type, fields), extra)
+        content = encoder.encode(seq, hlc, causes, recorded_at_us, logical_time_us, trace) + rest
         digest = event_hash(kind.tag, content, stream.head_hash, [cause.hash for cause in causes] if causes else ())
         stream.head_hash = digest
         stream.head_seq = seq
@@ -110,7 +111,11 @@ class Lowering:
         stream.encoder = encoder
         return encoder
 
-    def _rest(self, event_type: str, fields: dict[str, object]) -> bytes:
+    def _rest(self, stream: Stream, event_type: str, fields: dict[str, object], extra: Extra | None) -> bytes:
+        kind = self._kinds[event_type]
+        self._lower(kind, fields, extra)
+        if kind.note is not None:
+            kind.note(stream, fields, extra)
         try:
             return encode_rest(event_type, fields)
         except SchemaMismatch:  # a name that is no text, a number beyond 64 bits: rather a poorer event than none

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tachograph.core.boundary import Chunk, Delivery, Envelope, Outcome
 from tachograph.core.canonical import encode_body
 from tachograph.core.errors import AgentMisuse, InternalError, SpoolUnwritable, UnserialisableValue
-from tachograph.producers._entry import Extra
+from tachograph.producers._entry import Extra, Fields
 from tachograph.producers._failure import error_draft
 from tachograph.producers._unrecorded import warn_once
 
@@ -61,15 +61,19 @@ class LivePassage:
     def finished(self, outcome: Outcome, delivery: Delivery) -> bytes | None:
         """Write CallFinished; gives the receipt, if there is one."""
         result: bytes | None = None
-        receipt: bytes | None = None
-        error = outcome.error
-        if error is None and not self.chunks:
+        if outcome.error is None and not self.chunks:
             try:
                 result = encode_body(outcome.value)
             except Exception as reason:  # noqa: BLE001 a stranger's codec may fail in any way; the result must get through
                 self.not_recorded(outcome.value, reason, "")
-        if outcome.receipt is not None:
-            receipt = self.encoded(outcome.receipt, "the receipt: ")
+        if result is None or outcome.receipt is not None or outcome.details is not None or outcome.usage is not None:
+            return self._finished_with_more(outcome, delivery, result)
+        self._ended((self.call_id, outcome.status.value, delivery.yields, delivery.gap, result), len(result))
+        return None
+
+    def _finished_with_more(self, outcome: Outcome, delivery: Delivery, result: bytes | None) -> bytes | None:
+        receipt = None if outcome.receipt is None else self.encoded(outcome.receipt, "the receipt: ")
+        error = outcome.error
         fields: dict[str, object] = {
             "call_id": self.call_id,
             "outcome": outcome.status.value,
@@ -84,12 +88,15 @@ class LivePassage:
             "result": result,
         }
         extra = None if error is None else Extra(error_draft(error))
+        self._ended(fields, 0 if result is None else len(result), extra)
+        return receipt
+
+    def _ended(self, fields: Fields, size: int, extra: Extra | None = None) -> None:
         tape = self.tape
         try:
-            tape.put(tape.stream, "CallFinished", fields, 0 if result is None else len(result), extra)
+            tape.put(tape.stream, "CallFinished", fields, size, extra)
         except (AgentMisuse, SpoolUnwritable) as lost:
             tape.lost(lost)
-        return receipt
 
     def encoded(self, value: object, what: str) -> bytes | None:
         """What came back, as canonical JSON; None, and why, where it cannot be."""

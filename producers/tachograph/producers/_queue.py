@@ -13,7 +13,7 @@ from sys import modules
 
 from tachograph.core.causality import HybridClock
 from tachograph.core.errors import AgentMisuse, SpoolUnwritable
-from tachograph.producers._entry import ENTRY_BYTES, Entry, Extra, Stream
+from tachograph.producers._entry import ENTRY_BYTES, Entry, Extra, Fields, Stream
 from tachograph.producers._settings import Settings
 from tachograph.producers._sources import monotonic_ns
 from tachograph.producers._trace import OPENTELEMETRY, traceparent
@@ -67,7 +67,7 @@ class Queue:
         self,
         stream: Stream,
         event_type: str,
-        fields: dict[str, object],
+        fields: Fields,
         size: int,
         extra: Extra | None = None,
         last: bool = False,
@@ -78,7 +78,7 @@ class Queue:
         Args:
             stream: the stream.
             event_type: the event type's name.
-            fields: as in `Draft`.
+            fields: the event's.
             size: bytes of its bodies.
             extra: as in `Draft`.
             last: nothing comes after this event in its stream.

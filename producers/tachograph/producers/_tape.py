@@ -20,7 +20,7 @@ from tachograph.core.canonical import decode_body, encode_body
 from tachograph.core.causality import EventId, check_id
 from tachograph.core.errors import AgentMisuse, InternalError, SpoolUnwritable, TachographError, UnserialisableValue
 from tachograph.producers._effect_passage import EffectPassage
-from tachograph.producers._entry import Draft, Extra, Sent, Stream
+from tachograph.producers._entry import Draft, Extra, Fields, Sent, Stream
 from tachograph.producers._ledger import Effect
 from tachograph.producers._messages import LocalEnvelope, for_transport, origin_of
 from tachograph.producers._passage import LivePassage, ReceivePassage
@@ -109,21 +109,22 @@ class RecordingTape:
             arguments = encode_body(request.arguments, ordered=False)
         except UnserialisableValue as error:
             raise self._unit.cleaned(error) from None
-        key = request.idempotency_key
-        fields: dict[str, object] = {
-            "kind": request.kind,
-            "name": request.name,
-            "version": request.version,
-            "effect": request.effect,
-            "idempotency_key": None if key is None else self._unit.clean(key),
-            "attempt": 1,
-            "details": request.details,
-            "arguments": arguments,
-        }
-        if request.effect == "write":
-            return self._begin_effect(request, fields)
+        kind, name, version, effect = request.kind, request.name, request.version, request.effect
+        fields: Fields
+        if (
+            request.idempotency_key is None
+            and request.details is None
+            and effect != "write"
+            and type(name) is str
+            and (version is None or type(version) is str)
+        ):
+            fields = (kind, name, version, effect, arguments)
+        else:
+            fields = self._fields(request, arguments)
+            if effect == "write":
+                return self._begin_effect(request, fields)
         call_id = self.put(self.stream, "CallStarted", fields, len(arguments))
-        return (ReceivePassage if request.kind == "messages" else LivePassage)(self, call_id, request.name)
+        return (ReceivePassage if kind == "messages" else LivePassage)(self, call_id, name)
 
     def send(self, to_agent_id: str, body: object) -> Envelope:
         """A message goes out.
@@ -235,6 +236,19 @@ class RecordingTape:
         """The agent ends: what became of the effects that are still out nobody will know."""
         for call_id in tuple(self._effects):
             self._effects.pop(call_id).abandoned()
+
+    def _fields(self, request: Request, arguments: bytes) -> dict[str, object]:
+        key = request.idempotency_key
+        return {
+            "kind": request.kind,
+            "name": request.name,
+            "version": request.version,
+            "effect": request.effect,
+            "idempotency_key": None if key is None else self._unit.clean(key),
+            "attempt": 1,
+            "details": request.details,
+            "arguments": arguments,
+        }
 
     def _begin_effect(self, request: Request, fields: dict[str, object]) -> LivePassage:
         self.journal.check_writable()

@@ -1,5 +1,6 @@
 """The contract: event types, their Avro schemas, and the codec between the two."""
 
+from tachograph.schemas._calls import CallEncoder
 from tachograph.schemas._codec import (
     CONTENT_OFFSET,
     HASH,
@@ -9,6 +10,7 @@ from tachograph.schemas._codec import (
     encode_record,
     fields_of,
     is_optional,
+    picker,
     prefix_of,
     schema_tag,
     was_upcast,
@@ -78,6 +80,7 @@ from tachograph.schemas._parts import (
     Fidelity,
     Usage,
 )
+from tachograph.schemas._pick import Pick
 from tachograph.schemas._quick import quick
 
 __all__ = [
@@ -94,6 +97,7 @@ __all__ = [
     "Body",
     "BodyErased",
     "CallChunk",
+    "CallEncoder",
     "CallFinished",
     "CallKind",
     "CallOutcome",
@@ -121,6 +125,7 @@ __all__ = [
     "MessageSent",
     "ModelRequest",
     "ModelResponse",
+    "Pick",
     "PolicyRequest",
     "PolicyResponse",
     "RandomRequest",
@@ -146,6 +151,7 @@ __all__ = [
     "encode_rest",
     "fields_of",
     "is_optional",
+    "picker",
     "prefix_of",
     "quick",
     "read_container",

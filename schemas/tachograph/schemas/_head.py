@@ -11,14 +11,14 @@ from tachograph.schemas._errors import SchemaMismatch
 from tachograph.schemas._parts import Cause
 from tachograph.schemas._registry import current, schema_of
 from tachograph.schemas._shape import Array, Record, shape_of
-from tachograph.schemas._wire import SMALL, SMALL_MAX, long_bytes
+from tachograph.schemas._wire import HIGH_SHIFT, PAIRS, SMALL, SMALL_MAX, high_bytes, long_bytes
 
 _ANY_EVENT = "CallStarted"
 """Every event type starts with the same meta."""
 
 
 class HeadEncoder:
-    """Encodes the metas of one stream's events.
+    """Encodes the metas of one stream's events. Clocks rise slowly: the bytes of their high bits are kept.
 
     Args:
         agent_id: of the stream.
@@ -27,10 +27,13 @@ class HeadEncoder:
         tenant: of the stream.
     """
 
-    __slots__ = ("_who",)
+    __slots__ = ("_clock_end", "_clock_high", "_time_end", "_time_high", "_who")
 
     def __init__(self, agent_id: str, incarnation: int, run_id: str, tenant: str) -> None:
         self._who = _text(agent_id) + long_bytes(incarnation) + _text(run_id) + _text(tenant)
+        self._clock_high: int | None = None
+        self._time_high: int | None = None
+        self._clock_end = self._time_end = b""
 
     def encode(
         self,
@@ -46,7 +49,19 @@ class HeadEncoder:
         caused = _causes(causes) if causes else b"\0"
         place = SMALL[seq] if 0 <= seq <= SMALL_MAX else long_bytes(seq)
         traced = b"\0" if trace is None else b"\2" + _text(trace)
+        if hlc >> HIGH_SHIFT == self._clock_high and recorded_at_us >> HIGH_SHIFT == self._time_high:
+            clock, time = hlc << 1, recorded_at_us << 1
+            return b"".join((
+                place, PAIRS[clock & 16383], PAIRS[clock >> 14 & 16383], self._clock_end, self._who, caused,
+                PAIRS[time & 16383], PAIRS[time >> 14 & 16383], self._time_end, told, traced,
+            ))  # fmt: skip
+        self._learn(hlc, recorded_at_us)
         return b"".join((place, long_bytes(hlc), self._who, caused, long_bytes(recorded_at_us), told, traced))
+
+    def _learn(self, hlc: int, recorded_at_us: int) -> None:
+        if hlc >> HIGH_SHIFT > 0 and recorded_at_us >> HIGH_SHIFT > 0:
+            self._clock_end, self._time_end = high_bytes(hlc), high_bytes(recorded_at_us)
+            self._clock_high, self._time_high = hlc >> HIGH_SHIFT, recorded_at_us >> HIGH_SHIFT
 
 
 def encode_rest(event_type: str, fields: Mapping[str, object]) -> bytes:

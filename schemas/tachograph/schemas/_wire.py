@@ -40,7 +40,7 @@ def _plain_varint(number: int) -> bytes:
 SMALL = [_plain_varint(n << 1) for n in range(SMALL_MAX + 1)] + [_plain_varint(n * -2 - 1) for n in range(SMALL_MIN, 0)]
 """The bytes of numbers from SMALL_MIN to SMALL_MAX: negative ones lie where negative indexes point."""
 
-_PAIRS = [bytes((n & 127 | 128, n >> 7 | 128)) for n in range(1 << 14)]
+PAIRS = [bytes((n & 127 | 128, n >> 7 | 128)) for n in range(1 << 14)]
 """Two bytes of a varint that goes on, by the 14 bits in them."""
 
 _LAST = [bytes((n,)) for n in range(256)]
@@ -58,13 +58,26 @@ def long_bytes(number: int) -> bytes:
         raise OverflowError(f"{number} does not fit into 64 bits")
     rest = number << 1 ^ number >> 63
     if rest >> 49 and rest < 1 << 63:  # times and clocks: eight or nine bytes, nine times out of ten
-        head = _PAIRS[rest & 16383] + _PAIRS[rest >> 14 & 16383] + _PAIRS[rest >> 28 & 16383]
+        head = PAIRS[rest & 16383] + PAIRS[rest >> 14 & 16383] + PAIRS[rest >> 28 & 16383]
         if rest < 1 << 56:
             return head + _LAST[rest >> 42 & 127 | 128] + _LAST[rest >> 49]
-        return head + _PAIRS[rest >> 42 & 16383] + _LAST[rest >> 56]
+        return head + PAIRS[rest >> 42 & 16383] + _LAST[rest >> 56]
     if 1 << 14 <= rest < 1 << 21:  # sequence numbers of long streams
-        return _PAIRS[rest & 16383] + _LAST[rest >> 14]
+        return PAIRS[rest & 16383] + _LAST[rest >> 14]
     return _plain_varint(rest)
+
+
+HIGH_SHIFT = 27
+"""Above so many bits of a positive number its bytes are what is left behind two of PAIRS."""
+
+
+def high_bytes(number: int) -> bytes:
+    """How the bytes of a number end that is at least `1 << HIGH_SHIFT`: those of the bits above that.
+
+    Raises:
+        OverflowError: it does not fit into 64 bits.
+    """
+    return long_bytes(number)[4:]
 
 
 def long_tail(data: bytes, at: int, first: int) -> tuple[int, int]:
