@@ -10,7 +10,6 @@ from tachograph.schemas._codec import (
     encode_record,
     fields_of,
     is_optional,
-    picker,
     prefix_of,
     schema_tag,
     was_upcast,
@@ -80,7 +79,6 @@ from tachograph.schemas._parts import (
     Fidelity,
     Usage,
 )
-from tachograph.schemas._pick import Pick
 from tachograph.schemas._quick import quick
 
 __all__ = [
@@ -125,7 +123,6 @@ __all__ = [
     "MessageSent",
     "ModelRequest",
     "ModelResponse",
-    "Pick",
     "PolicyRequest",
     "PolicyResponse",
     "RandomRequest",
@@ -151,7 +148,6 @@ __all__ = [
     "encode_rest",
     "fields_of",
     "is_optional",
-    "picker",
     "prefix_of",
     "quick",
     "read_container",
