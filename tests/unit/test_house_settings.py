@@ -15,11 +15,12 @@ VARIABLE = re.compile(r"\bTACHO_[A-Z][A-Z0-9_]*\b")
 READERS = {
     "core/tachograph/stores/backend/_settings.py",
     "control/tachograph/control/_main.py",
+    "control/tachograph/control/dev/_cache.py",
     "producers/tachograph/producers/_settings.py",
     "replay_workers/tachograph/replay_workers/_guard_outside.py",
     "replay_workers/tachograph/replay_workers/_process.py",
 }
-"""Modules that may look at the environment: three parse settings, two guard and clear it for a replay."""
+"""Modules that may look at the environment: three parse settings, one finds the cache, two guard a replay."""
 
 
 def documented() -> set[str]:

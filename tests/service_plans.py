@@ -1,0 +1,70 @@
+"""The servers that tests start, by kind: as `tacho dev up` starts them, kept in memory where that is quicker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tachograph.control.dev._cache import cache_directory
+from tachograph.control.dev._fetch import Programs, programs
+from tachograph.control.dev._kafka import BrokerPorts, brokers
+from tachograph.control.dev._others import S3Access, redis, registry, s3
+from tachograph.control.dev._ports import HOST, Ports
+from tachograph.control.dev._server import Server
+from tachograph.control.dev._sources import fresh_cluster_id
+
+S3_ACCESS = S3Access("tests", "tests-secret-key", "ready")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Servers that are started together."""
+
+    servers: tuple[Server, ...]
+    address: str
+    """Where clients connect: Kafka's bootstrap, a URL."""
+
+
+def plan(kind: str, directory: Path, ports: Ports) -> Plan:
+    """The servers of a kind: `kafka-1`, `kafka-3`, `registry`, `s3` or `redis`."""
+    return _KINDS[kind](programs(cache_directory(), _silent), directory, ports)
+
+
+def kafka_plan(directory: Path, ports: list[BrokerPorts]) -> Plan:
+    """A Kafka cluster on ports that are given."""
+    found = programs(cache_directory(), _silent)
+    addresses = (f"{HOST}:{port.advertised or port.clients}" for port in ports)
+    return Plan(brokers(found, directory, fresh_cluster_id(), ports), ",".join(addresses))
+
+
+def _kafka(count: int) -> Callable[[Programs, Path, Ports], Plan]:
+    return lambda found, directory, ports: kafka_plan(directory, [BrokerPorts(*ports.take(2)) for _ in range(count)])
+
+
+def _registry(found: Programs, directory: Path, ports: Ports) -> Plan:
+    server = registry(found, directory, *ports.take(2), durable=False)
+    return Plan((server,), f"http://{HOST}:{server.port}/apis/ccompat/v7")
+
+
+def _s3(found: Programs, directory: Path, ports: Ports) -> Plan:
+    server = s3(found, directory, ports.take(8), S3_ACCESS)
+    return Plan((server,), f"http://{HOST}:{server.port}")
+
+
+def _redis(found: Programs, directory: Path, ports: Ports) -> Plan:
+    server = redis(found, directory, *ports.take(1))
+    return Plan((server,), f"redis://{HOST}:{server.port}")
+
+
+_KINDS: Mapping[str, Callable[[Programs, Path, Ports], Plan]] = {
+    "kafka-1": _kafka(1),
+    "kafka-3": _kafka(3),
+    "registry": _registry,
+    "s3": _s3,
+    "redis": _redis,
+}
+
+
+def _silent(done: int, total: int, what: str) -> None:
+    """Nobody looks on."""
