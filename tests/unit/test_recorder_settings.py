@@ -21,15 +21,22 @@ def test_the_environment_sets_a_recorder() -> None:
             "TACHO_MAILBOX": "/mail",
             "TACHO_ON_BROKEN_LOG": "continue",
             "TACHO_FSYNC_INTERVAL_MS": "50",
+            "TACHO_RAW": "1",
+            "TACHO_RAW_KEYS": "/keys",
         }
     )
-    assert settings == Settings("/somewhere", "acme", "none/1", "/mail", "continue", 50)
+    assert settings == Settings("/somewhere", "acme", "none/1", "/mail", "continue", 50, raw=True, raw_keys="/keys")
     assert Settings.from_environment({}) == Settings()
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("TACHO_ON_BROKEN_LOG", "shrug"), ("TACHO_FSYNC_INTERVAL_MS", "soon"), ("TACHO_FSYNC_INTERVAL_MS", "0")],
+    [
+        ("TACHO_ON_BROKEN_LOG", "shrug"),
+        ("TACHO_RAW", "perhaps"),
+        ("TACHO_FSYNC_INTERVAL_MS", "soon"),
+        ("TACHO_FSYNC_INTERVAL_MS", "0"),
+    ],
 )
 def test_a_bad_variable_is_named_with_its_value(name: str, value: str) -> None:
     """The error says which setting, what it is, and what it must be."""

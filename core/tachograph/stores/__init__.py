@@ -1,7 +1,8 @@
 """Where events, bodies and derived facts are kept: spools, objects, catalogue, keys, and their verification.
 
 `Home` holds the rooms together. `SpoolWriter` writes the log of one process life, `LocalLog` reads the spools of all of
-them, `DirectoryObjects` keeps bodies under their digests. What is derived from the log can be rebuilt from it.
+them, `DirectoryObjects` keeps bodies under their digests, `RawBodies`
+what redaction took out of them, sealed. What is derived from the log can be rebuilt from it.
 """
 
 from tachograph.stores._catalogue import SqliteCatalogue
@@ -10,10 +11,13 @@ from tachograph.stores._findings import Finding, FindingKind, VerifyReport
 from tachograph.stores._home import Home
 from tachograph.stores._log import LocalLog, TornTail
 from tachograph.stores._objects import DirectoryObjects
+from tachograph.stores._raw import RawBodies
+from tachograph.stores._raw_run import RawRun
 from tachograph.stores._rebuild import RebuildReport, rebuild
 from tachograph.stores._rows import EffectRow, RunRow, RunStatus
 from tachograph.stores._segments import Spool, SpoolState
 from tachograph.stores._spool import SpoolWriter
+from tachograph.stores._tenant_keys import TenantKeys
 from tachograph.stores._verify import verify_home
 
 __all__ = [
@@ -25,6 +29,8 @@ __all__ = [
     "Home",
     "InvalidOffsets",
     "LocalLog",
+    "RawBodies",
+    "RawRun",
     "RebuildReport",
     "RunRow",
     "RunStatus",
@@ -32,6 +38,7 @@ __all__ = [
     "SpoolState",
     "SpoolWriter",
     "SqliteCatalogue",
+    "TenantKeys",
     "TornTail",
     "VerifyReport",
     "causality_of",

@@ -12,14 +12,16 @@ import orjson
 
 from tachograph.core.canonical import Digester, read_body
 from tachograph.core.errors import CallerError, InvalidSetting, StoreUnavailable
-from tachograph.core.ports import PastEffects
+from tachograph.core.ports import KeyWrapper, PastEffects
 from tachograph.schemas import Body
 from tachograph.stores._catalogue import SqliteCatalogue
 from tachograph.stores._files import create_once, reason_of, sync_directory
 from tachograph.stores._keys import ensure_key, read_key
 from tachograph.stores._log import LocalLog
 from tachograph.stores._objects import DirectoryObjects
+from tachograph.stores._raw import RawBodies
 from tachograph.stores._spool import SEGMENT_BYTES_MAX, SpoolWriter
+from tachograph.stores._tenant_keys import TenantKeys
 
 HOME_VERSION = 1
 FORMAT = "format.json"
@@ -46,13 +48,15 @@ class Home:
     catalogue: Final[SqliteCatalogue]
     objects: Final[DirectoryObjects]
     digester: Final[Digester]
+    raw: Final[RawBodies]
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, keys: KeyWrapper | None = None) -> None:
         self.path = path
         self.catalogue = SqliteCatalogue(path / "catalogue.db", path / "log")
         self.log = LocalLog(path / "log", self.catalogue)
         self.objects = DirectoryObjects(path / "objects")
         self.digester = Digester(read_key(path / "keys" / "digest.key"))
+        self.raw = RawBodies(path / "raw", keys or TenantKeys(path / "keys" / "tenant"))
         self._claims = path / "incarnations"
         self._claims_lock = threading.Lock()
         self._claimed = False
@@ -63,12 +67,13 @@ class Home:
         return self.catalogue
 
     @classmethod
-    def open(cls, path: Path | str, *, create: bool = False) -> Home:
+    def open(cls, path: Path | str, *, create: bool = False, keys: KeyWrapper | None = None) -> Home:
         """Open a home.
 
         Args:
             path: its directory.
             create: make it if there is none; several processes may do so at once.
+            keys: keeps the keys of tenants; by default they lie in the home, beside what they protect.
 
         Raises:
             CallerError: there is no home, or a newer release made it.
@@ -81,7 +86,7 @@ class Home:
             _check_format(path)
         except OSError as error:
             raise StoreUnavailable(str(path), reason_of(error)) from error
-        return cls(path)
+        return cls(path, keys)
 
     def new_spool(self, *, segment_bytes_max: int = SEGMENT_BYTES_MAX) -> SpoolWriter:
         """A spool of this process's own; its syncs make bodies and claims durable before the events.
@@ -128,6 +133,7 @@ class Home:
 
     def _before_sync(self) -> None:
         self.objects.sync()
+        self.raw.sync()
         with self._claims_lock:
             claimed, self._claimed = self._claimed, False
         if claimed:

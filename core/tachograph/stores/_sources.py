@@ -21,3 +21,13 @@ def spool_name() -> str:
 def fresh_key() -> bytes:
     """A digest key."""
     return secrets.token_bytes(KEY_BYTES)
+
+
+def random_bytes(count: int) -> bytes:
+    """Unguessable bytes."""
+    return secrets.token_bytes(count)
+
+
+def now_us() -> int:
+    """Wall time, microseconds since 1970."""
+    return time.time_ns() // 1000

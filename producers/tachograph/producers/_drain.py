@@ -12,6 +12,7 @@ from tachograph.producers._entry import Entry
 from tachograph.producers._lowering import Lowering, Redaction
 from tachograph.producers._queue import Queue
 from tachograph.producers._sources import monotonic_ns
+from tachograph.stores import RawBodies
 
 BATCH_EVENTS_MAX = 256
 """Events in one write: enough to make the system call cheap, few enough to let other threads run in between."""
@@ -32,6 +33,8 @@ class Drain:
         digester: Digester,
         objects: ObjectStore,
         new_spool: Callable[[], EventSink],
+        *,
+        raw: RawBodies | None = None,
     ) -> None:
         self.lock = threading.Lock()
         self.written = 0
@@ -42,7 +45,8 @@ class Drain:
         self.events = self.bytes = self.fsyncs = self.lost = 0
         self.latest_error: str | None = None
         self._queue = queue
-        self._lowering = Lowering(tenant, redaction, digester, objects.put)
+        self._raw = raw
+        self._lowering = Lowering(tenant, redaction, digester, objects.put, None if raw is None else raw.put)
         self._new_spool = new_spool
         self._spool: EventSink | None = None
 
@@ -97,6 +101,8 @@ class Drain:
     def _write(self, entries: list[Entry]) -> None:
         payload = self._lowering.payload
         payloads = [payload(entry) for entry in entries]
+        if self._raw is not None:
+            self._raw.write_out()  # bodies before events
         spool = self._spool
         if spool is None:
             spool = self._spool = self._new_spool()

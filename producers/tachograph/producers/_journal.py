@@ -42,7 +42,10 @@ class Journal:
     def __init__(self, home: Home, settings: Settings, redaction: Redaction, now_ns: Callable[[], int]) -> None:
         self._settings = settings
         self._queue = Queue(now_ns, settings)
-        self._drain = Drain(self._queue, settings.tenant, redaction, home.digester, home.objects, home.new_spool)
+        raw = home.raw if settings.raw else None
+        self._drain = Drain(
+            self._queue, settings.tenant, redaction, home.digester, home.objects, home.new_spool, raw=raw
+        )
         self._writer = Writer(self._queue, self._drain, settings.fsync_interval_ms)
         self._queue.start_writer = self._writer.start
         self.put: Put = self._queue.put if settings.on_broken_log == "fail" else self._put_or_drop

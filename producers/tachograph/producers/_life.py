@@ -30,6 +30,8 @@ class Life:
         self.sources = sources
         self.transport = transport
         self.redaction_version = redaction.version
+        self._tenant = settings.tenant
+        self._raw = home.raw if settings.raw else None
         self.journal = Journal(home, settings, redaction, wall_clock_ns(sources))
         self.ledger = Ledger(settings.tenant, home.past_effects)
         self.clean = Texts(lambda text: redaction.redact_text(text, home.digester)).clean
@@ -52,6 +54,16 @@ class Life:
     def cleaned(self, error: UnserialisableValue) -> UnserialisableValue:
         """The error without a secret on the way to its value."""
         return UnserialisableValue(self.clean(error.path), error.type_name, self.clean(error.reason))
+
+    def begin_raw(self, run_id: str) -> None:
+        """See to it that the raw bodies of a run can be kept, where they are to be.
+
+        Raises:
+            KeyRefused: the tenant's key cannot be used.
+            StoreUnavailable: the run's key cannot be written or read.
+        """
+        if self._raw is not None:
+            self._raw.begin(self._tenant, run_id)
 
     def unit_began(self, run_id: str) -> None:
         """A unit of the run begins in this process."""

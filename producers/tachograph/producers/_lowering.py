@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from tachograph.core.canonical import INLINE_BYTES_MAX, Digester, make_body
-from tachograph.core.causality import event_hash
+from tachograph.core.causality import EventId, event_hash
+from tachograph.core.sealing import ERROR_ARGUMENTS, RawPlace
 from tachograph.producers._calls import Calls, named
-from tachograph.producers._entry import CauseSource, Entry, ErrorDraft, Extra, Stream
+from tachograph.producers._entry import CauseSource, Entry, ErrorDraft, Stream
 from tachograph.producers._fields import details_fields, simplified, usage_fields
 from tachograph.producers._state import NOTES
 from tachograph.producers._texts import TEXT_FIELDS, Texts
@@ -36,6 +37,10 @@ BODY_FIELDS: dict[str, tuple[str, ...]] = {
 """Fields that hold canonical JSON in an entry, and a Body in its event."""
 
 
+KeepRaw = Callable[[RawPlace, bytes, bytes], None]
+"""Takes the raw form of a body that redaction changed, and its redacted form."""
+
+
 class Redaction(Protocol):
     """What the writer needs of a redaction policy."""
 
@@ -57,11 +62,13 @@ class Lowering:
         redaction: Redaction,
         digester: Digester,
         put_object: Callable[[bytes, bytes], None],
+        keep_raw: KeepRaw | None = None,
     ) -> None:
         self._tenant = tenant
         self._redaction = redaction
         self._digester = digester
         self._put_object = put_object
+        self._keep_raw = keep_raw
         self._texts = Texts(lambda text: redaction.redact_text(text, digester))
         self._calls = Calls(redaction.redact, digester, self._texts.clean)
         self._kinds: dict[str, _Kind] = {}
@@ -78,7 +85,7 @@ class Lowering:
         encoder = stream.encoder or self._encoder(stream)
         rest = self._calls.rest(event_type, fields) if isinstance(fields, tuple) else None
         if rest is None:
-            rest = self._rest(stream, event_type, named(event_type, fields), extra)
+            rest = self._rest(kind, entry, named(event_type, fields))
         content = encoder.encode(seq, hlc, causes, recorded_at_us, logical_time_us, trace) + rest
         digest = event_hash(kind.tag, content, stream.head_hash, [cause.hash for cause in causes] if causes else ())
         stream.head_hash = digest
@@ -88,12 +95,13 @@ class Lowering:
             extra.sent.hash = digest
         return kind.prefix + digest + content
 
-    def _lower(self, kind: _Kind, fields: dict[str, object], extra: Extra | None) -> None:
+    def _lower(self, kind: _Kind, entry: Entry, fields: dict[str, object]) -> None:
         """Bring every field into the form in which the codec takes it."""
+        extra = entry[7]
         for name in kind.bodies:
             raw = fields[name]
             if raw is not None:
-                fields[name] = self._body(raw)  # type: ignore[arg-type]  # bytes, as an entry holds them
+                fields[name] = self._body(raw, entry, name)  # type: ignore[arg-type]  # bytes, as an entry holds them
         for name in kind.texts:
             text = fields[name]
             if text is not None:
@@ -104,24 +112,24 @@ class Lowering:
             if kind.has_usage and fields["usage"] is not None:
                 fields["usage"] = usage_fields(fields["usage"])
         if extra is not None and extra.error is not None:
-            fields["error"] = self._error(extra.error)
+            fields["error"] = self._error(extra.error, entry)
 
     def _encoder(self, stream: Stream) -> HeadEncoder:
         encoder = HeadEncoder(stream.agent_id, stream.incarnation, stream.run_id, self._tenant)
         stream.encoder = encoder
         return encoder
 
-    def _rest(self, stream: Stream, event_type: str, fields: dict[str, object], extra: Extra | None) -> bytes:
-        kind = self._kinds[event_type]
-        self._lower(kind, fields, extra)
+    def _rest(self, kind: _Kind, entry: Entry, fields: dict[str, object]) -> bytes:
+        event_type = entry[5]
+        self._lower(kind, entry, fields)
         if kind.note is not None:
-            kind.note(stream, fields, extra)
+            kind.note(entry[0], fields, entry[7])
         try:
             return encode_rest(event_type, fields)
         except SchemaMismatch:  # a name that is no text, a number beyond 64 bits: rather a poorer event than none
             return encode_rest(event_type, simplified(fields))
 
-    def _body(self, raw: bytes) -> dict[str, object]:
+    def _body(self, raw: bytes, entry: Entry, name: str) -> dict[str, object]:
         data, redacted = self._redaction.redact(raw, self._digester)
         chunks: Sequence[bytes] = ()
         if len(data) <= INLINE_BYTES_MAX:
@@ -132,14 +140,21 @@ class Lowering:
             for key, value in objects:
                 self._put_object(key, value)
             digest, inline, chunks = body.digest, None, body.chunks
+        if redacted and self._keep_raw is not None:
+            self._keep_raw(self._place(entry, name, digest), raw, data)
         return {"digest": digest, "size": len(data), "redacted": redacted, "inline": inline, "chunks": chunks}
 
-    def _error(self, error: ErrorDraft) -> dict[str, object]:
+    def _place(self, entry: Entry, name: str, digest: bytes) -> RawPlace:
+        stream, seq = entry[0], entry[1]
+        event_id = EventId(stream.run_id, stream.agent_id, stream.incarnation, seq)
+        return RawPlace(self._tenant, stream.run_id, str(event_id), name, digest)
+
+    def _error(self, error: ErrorDraft, entry: Entry) -> dict[str, object]:
         return {
             "type": error.type,
             "bases": list(error.bases),
             "message": self._texts.clean(error.message),
-            "arguments": None if error.arguments is None else self._body(error.arguments),
+            "arguments": None if error.arguments is None else self._body(error.arguments, entry, ERROR_ARGUMENTS),
         }
 
     def _learn(self, event_type: str) -> _Kind:

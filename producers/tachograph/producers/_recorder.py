@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, Self, TypeVar, overload
 
 from tachograph.core.boundary import Agent, InputSnapshot, Run, RunContext, Sources, SyncAgent
-from tachograph.core.ports import Transport
+from tachograph.core.ports import KeyWrapper, Transport
 from tachograph.core.redaction import DEFAULT_POLICY, RedactionPolicy, policy_of
 from tachograph.producers._directory import DirectoryTransport
 from tachograph.producers._drive import driven
@@ -23,7 +23,7 @@ from tachograph.producers._settings import OnBrokenLog, Settings
 from tachograph.producers._sources import SystemSources, new_run_id
 from tachograph.producers._starts import Invocation, JoinStart, RunStart, start_join, start_run
 from tachograph.producers._statistics import Statistics
-from tachograph.stores import Home
+from tachograph.stores import Home, TenantKeys
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,6 +39,7 @@ class Recorder:
         transport: carries messages between agents; by default within this process.
         sources: where clock reads, random seeds and ids come from; by default the machine.
         inputs: versions that can change a decision, for the input snapshot of every run.
+        raw: keep what redaction takes out, sealed; True keeps the tenant's key in the home, beside what it protects.
         retention: retention class of the runs.
         on_broken_log: what calls without an effect do once the log cannot be written; effects are always refused.
         fsync_interval_ms: the longest that an event waits for its fsync.
@@ -59,6 +60,7 @@ class Recorder:
         transport: Transport | None = None,
         sources: Sources | None = None,
         inputs: Mapping[str, object] | None = None,
+        raw: bool | KeyWrapper = False,
         retention: str = "default",
         on_broken_log: OnBrokenLog = "fail",
         fsync_interval_ms: int = 200,
@@ -68,6 +70,7 @@ class Recorder:
         self._settings = Settings(
             home=str(home),
             tenant=tenant,
+            raw=raw is not False,
             on_broken_log=on_broken_log,
             fsync_interval_ms=fsync_interval_ms,
             queue_events_max=queue_events_max,
@@ -78,7 +81,10 @@ class Recorder:
         self._sources: Sources = sources or SystemSources()
         self._inputs = dict(inputs or {})
         self._retention = retention
-        self._home = Home.open(self._settings.home, create=True)
+        self._keys = None if isinstance(raw, bool) else raw
+        self._home = Home.open(self._settings.home, create=True, keys=self._keys)
+        if self._settings.raw:
+            self._home.raw.check_installed()
         self._life = self._new_life()
         self._latest_run_id: str | None = None
         self._reconcilers: dict[str, Reconciler] = {}
@@ -98,6 +104,7 @@ class Recorder:
             tenant=settings.tenant,
             redaction=policy_of(settings.redaction) if settings.redaction else DEFAULT_POLICY,
             transport=DirectoryTransport(settings.mailbox) if settings.mailbox else None,
+            raw=TenantKeys(settings.raw_keys) if settings.raw and settings.raw_keys else settings.raw,
             on_broken_log=settings.on_broken_log,
             fsync_interval_ms=settings.fsync_interval_ms,
         )
@@ -268,7 +275,7 @@ class Recorder:
         self._life.journal.abandon()
         if isinstance(self._transport, InProcessTransport):
             self._transport.forked()
-        self._home = Home.open(self._settings.home)
+        self._home = Home.open(self._settings.home, keys=self._keys)
         self._life = self._new_life()
 
     def __enter__(self) -> Self:

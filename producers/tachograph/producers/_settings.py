@@ -33,6 +33,10 @@ class Settings:
     """Events that wait for the writer before callers are made to wait: about a second of its work."""
     queue_bytes_max: int = 64 * 1024 * 1024
     """The same in bytes of payload: what a recorder may hold in memory."""
+    raw: bool = False
+    """Keep what redaction takes out, sealed."""
+    raw_keys: str | None = None
+    """Directory of the tenants' keys; None: within the home."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be.
@@ -50,8 +54,8 @@ class Settings:
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """The settings that the environment names, the defaults for the rest.
 
-        Read are TACHO_HOME, TACHO_TENANT, TACHO_REDACTION, TACHO_MAILBOX, TACHO_ON_BROKEN_LOG and
-        TACHO_FSYNC_INTERVAL_MS.
+        Read are TACHO_HOME, TACHO_TENANT, TACHO_REDACTION, TACHO_MAILBOX, TACHO_RAW, TACHO_RAW_KEYS, TACHO_ON_BROKEN_LOG
+        and TACHO_FSYNC_INTERVAL_MS.
 
         Raises:
             InvalidSetting: a variable has a value that cannot be.
@@ -63,6 +67,8 @@ class Settings:
             tenant=given.get("TACHO_TENANT") or default.tenant,
             redaction=given.get("TACHO_REDACTION") or None,
             mailbox=given.get("TACHO_MAILBOX") or None,
+            raw=_switch("TACHO_RAW", given),
+            raw_keys=given.get("TACHO_RAW_KEYS") or None,
             on_broken_log=_policy(given.get("TACHO_ON_BROKEN_LOG") or default.on_broken_log),
             fsync_interval_ms=_whole("TACHO_FSYNC_INTERVAL_MS", given, default.fsync_interval_ms),
         )
@@ -74,6 +80,13 @@ def _policy(text: str) -> OnBrokenLog:
     if text == "continue":
         return "continue"
     raise InvalidSetting("TACHO_ON_BROKEN_LOG", text, "it must be 'fail' or 'continue'")
+
+
+def _switch(name: str, given: Mapping[str, str]) -> bool:
+    text = given.get(name) or "0"
+    if text not in ("0", "1"):
+        raise InvalidSetting(name, text, "it must be '0' or '1'")
+    return text == "1"
 
 
 def _whole(name: str, given: Mapping[str, str], default: int) -> int:

@@ -62,6 +62,7 @@ def start_run(life: Life, run_id: str, start: RunStart, invocation: Invocation) 
 
     Raises:
         UnserialisableValue: an argument or an input cannot be recorded.
+        KeyRefused: raw bodies are to be kept, and the tenant's key cannot be used.
     """
     fields: dict[str, object] = {
         "name": start.name,
@@ -73,6 +74,7 @@ def start_run(life: Life, run_id: str, start: RunStart, invocation: Invocation) 
         "inputs": life.encoded(snapshot(invocation.entrypoint, start.inputs)),
         "fork": None,
     }
+    life.begin_raw(run_id)
     unit = Unit(life, run_id, "run")
     incarnation = life.claim(run_id, ROOT_AGENT_ID)
     return Started(unit, unit.start(ROOT_AGENT_ID, incarnation, Draft("RunStarted", fields)))
@@ -96,6 +98,7 @@ def start_join(life: Life, start: JoinStart, invocation: Invocation) -> Started:
         "arguments": life.encoded(invocation.arguments()),
         "inputs": life.encoded(snapshot(invocation.entrypoint, start.inputs)),
     }
+    life.begin_raw(context.run_id)
     unit = Unit(life, context.run_id, "agent")
     unit.observe(context.hlc, context.agent_id)
     incarnation = life.claim(context.run_id, start.agent_id)

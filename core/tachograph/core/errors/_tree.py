@@ -17,10 +17,13 @@
     │   ├── SpoolUnwritable         the local log cannot be written: disk full, I/O error
     │   ├── StoreUnavailable        an object store or catalogue does not answer
     │   ├── PluginDisabled          a plug-in that the harness cannot do without is broken
+    │   ├── KeyRefused              whoever keeps a tenant's key does not open a run's key with it
     │   └── EvidenceBroken          what was stored cannot be read back
     │       ├── CorruptFrame
     │       ├── CorruptPayload      bytes that are no event
     │       ├── MissingBody
+    │       ├── RawUnavailable      the raw form of a body cannot be had
+    │       ├── SealBroken          sealed bytes that do not open
     │       ├── UnreadableBody      a payload that holds what cannot be decoded here
     │       ├── UnsupportedSchema
     │       └── LimitExceeded
@@ -198,6 +201,21 @@ class PluginDisabled(WorldError):
         )
 
 
+class KeyRefused(WorldError):
+    """A run's key cannot be opened with the tenant's."""
+
+    exit_code = 2
+
+    def __init__(self, tenant: str, run_id: str, reason: str) -> None:
+        self.tenant = tenant
+        self.run_id = run_id
+        self.reason = reason
+        super().__init__(
+            f"the key of run {run_id} cannot be opened with that of tenant {tenant!r}: {reason}. "
+            f"Nothing raw can be read without it; everything else can."
+        )
+
+
 class CorruptFrame(EvidenceBroken):
     """Bytes of the log that are not what was written."""
 
@@ -220,6 +238,30 @@ class MissingBody(EvidenceBroken):
         super().__init__(
             f"the body {digest} of event {event_id} cannot be read: {reason}. Restore the object store from a backup."
         )
+
+
+class RawUnavailable(EvidenceBroken):
+    """The raw form of a body cannot be had."""
+
+    exit_code = 2
+
+    def __init__(self, event_id: str, field: str, reason: str) -> None:
+        self.event_id = event_id
+        self.field = field
+        self.reason = reason
+        super().__init__(
+            f"the raw form of {field} of event {event_id} cannot be shown: {reason}. Its redacted form can."
+        )
+
+
+class SealBroken(EvidenceBroken):
+    """Sealed bytes that do not open."""
+
+    exit_code = 2
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"what was sealed cannot be opened: {reason}. Restore it and its key from a backup.")
 
 
 class UnreadableBody(EvidenceBroken):

@@ -1,5 +1,6 @@
 """The ports of the core: stores, sources, transports, and the services of the upper floors."""
 
+from tachograph.core.ports._keys import KeyWrapper
 from tachograph.core.ports._services import (
     SERVICES,
     DemoResult,
@@ -32,6 +33,7 @@ __all__ = [
     "ForkService",
     "ImportResult",
     "ImportService",
+    "KeyWrapper",
     "ObjectStore",
     "Override",
     "PastEffect",
