@@ -6,6 +6,7 @@ what redaction took out of them, sealed. What is derived from the log can be reb
 """
 
 from tachograph.stores._catalogue import SqliteCatalogue
+from tachograph.stores._catalogue_port import Catalogue
 from tachograph.stores._cuts import FleetState, InvalidOffsets, causality_of, linked_runs, positions_at, state_at
 from tachograph.stores._findings import Finding, FindingKind, VerifyReport
 from tachograph.stores._home import Home
@@ -21,6 +22,7 @@ from tachograph.stores._tenant_keys import TenantKeys
 from tachograph.stores._verify import verify_home
 
 __all__ = [
+    "Catalogue",
     "DirectoryObjects",
     "EffectRow",
     "Finding",
