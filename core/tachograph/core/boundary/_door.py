@@ -110,15 +110,18 @@ def request_for(
 ) -> Request:
     """The request of a call to a function, with what its `tool` declaration says."""
     spec = spec_of(function)
+    key = spec.idempotency_key(*args, **kwargs) if spec.idempotency_key else None
+    arguments = {"args": list(args), "kwargs": dict(kwargs)}
+    # By place: keywords would cost as much as all the rest, and this is on the path of every call.
     return Request(
-        kind=kind,
-        name=name or spec.name,
-        arguments={"args": list(args), "kwargs": dict(kwargs)},
-        version=spec.version,
-        effect=spec.effect,
-        idempotency_key=spec.idempotency_key(*args, **kwargs) if spec.idempotency_key else None,
-        details=details,
-        unknown=spec.unknown,
-        failed=spec.failed,
-        raises=spec.raises,
+        kind,
+        name or spec.name,
+        arguments,
+        spec.version,
+        spec.effect,
+        key,
+        details,
+        spec.unknown,
+        spec.failed,
+        spec.raises,
     )

@@ -38,4 +38,4 @@ def outcome_of_value(value: object) -> Outcome:
     """How a call that returned is recorded."""
     if isinstance(value, Receipted):
         return Outcome(CallOutcome.OK, value=value.value, receipt=value.receipt)
-    return Outcome(CallOutcome.OK, value=value)
+    return Outcome(CallOutcome.OK, value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from gc import get_referents
+from itertools import combinations
 from typing import TypeGuard, cast
 
 import orjson
@@ -37,6 +38,13 @@ def is_plain_float(value: float) -> bool:
 
 _CONTAINERS = frozenset({dict, list})
 _PLAIN = frozenset({str, int, bool, type(None)}) | _CONTAINERS
+_FLOAT = frozenset({float})
+_IS_LAST = {
+    frozenset(kinds): _CONTAINERS.isdisjoint(kinds)
+    for count in range(len(_PLAIN) + 1)
+    for kinds in combinations(_PLAIN, count)
+}
+"""By the types in a layer, where all are plain: whether there is none below it."""
 _SMALL_LAYER_MAX = 64
 """Up to so many values are opened in one go: were they all one long list, it would be held as often as that."""
 
@@ -47,25 +55,27 @@ def is_plain(value: object) -> TypeGuard[JsonValue]:
     Keys are left to `dump`, which takes nothing but strings. Layer by layer, since what a layer holds, and of which
     types, the interpreter gathers without a step of Python for each value.
     """
-    layer = [value]
-    count = 0
-    for _ in range(DEPTH_MAX + 1):
-        kinds = set(map(type, layer))
-        if not kinds <= _PLAIN and not _are_plain_floats(kinds, layer):
-            return False
-        if kinds.isdisjoint(_CONTAINERS):
-            return True
-        below = get_referents(*layer) if len(layer) <= _SMALL_LAYER_MAX else _below(layer, ITEMS_MAX - count)
-        count += len(below)
+    layer = get_referents(value) if type(value) in _CONTAINERS else [value]
+    count = len(layer)
+    for _ in range(DEPTH_MAX):
+        kinds = frozenset(map(type, layer))
+        is_last = _IS_LAST.get(kinds)
+        if is_last is None:
+            if not _are_plain_floats(kinds, layer):
+                return False
+            is_last = _IS_LAST[kinds - _FLOAT]
+        if is_last:
+            return count <= ITEMS_MAX
+        layer = get_referents(*layer) if len(layer) <= _SMALL_LAYER_MAX else _below(layer, ITEMS_MAX - count)
+        count += len(layer)
         if count > ITEMS_MAX:
             return False
-        layer = below
     return False
 
 
-def _are_plain_floats(kinds: set[type], layer: list[object]) -> bool:
+def _are_plain_floats(kinds: frozenset[type], layer: list[object]) -> bool:
     """Whether what is not plain in a layer are floats, and these are."""
-    return kinds - _PLAIN == {float} and all(is_plain_float(item) for item in layer if type(item) is float)
+    return kinds - _PLAIN == _FLOAT and all(is_plain_float(item) for item in layer if type(item) is float)
 
 
 def _below(layer: list[object], count_max: int) -> list[object]:
@@ -81,7 +91,7 @@ def _below(layer: list[object], count_max: int) -> list[object]:
     return below
 
 
-def dump(value: JsonValue, *, ordered: bool) -> bytes:
+def dump(value: object, *, ordered: bool) -> bytes:
     """JSON of a plain value; keys sorted by code point, or in the order they have.
 
     Raises:
