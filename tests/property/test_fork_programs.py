@@ -1,4 +1,4 @@
-"""Random fleets, forked: without changes the fork does what its parent did; with one it is a whole run all the same."""
+"""Random fleets, forked: without changes the fork does what its parent did; with one it is a whole run, and replayed."""
 
 from __future__ import annotations
 
@@ -41,6 +41,12 @@ def test_a_random_fleet_is_forked(desk: Forks, start: int) -> None:
         _check_what_if(desk, run_id, seed)
 
 
+@pytest.mark.parametrize("seed", [107, 114, 131, 143, 148, 155, 160])
+def test_a_changed_fork_is_replayed_in_its_own_order(desk: Forks, seed: int) -> None:
+    """Results that it was given when they were due, between its timers, are brought there again and not taken for its own."""
+    _check_what_if(desk, asyncio.run(_recorded(desk, seed)), seed)
+
+
 def _check_what_if(desk: Forks, run_id: str, seed: int) -> None:
     calls = [event for event in desk.events(run_id) if isinstance(event, CallStarted) and event.kind == "tool"]
     if not calls:
@@ -51,6 +57,8 @@ def _check_what_if(desk: Forks, run_id: str, seed: int) -> None:
     first = done.verdict.first_divergence
     assert first is None or first.hlc >= changed.meta.hlc, f"seed {seed}: {first}"
     assert done.verdict.live == {}
+    own = desk.replay(done.run_id).verdict
+    assert own.status is VerdictStatus.REPRODUCED, f"seed {seed}: {own}"
 
 
 def _check(desk: Forks, run_id: str, seed: int) -> None:

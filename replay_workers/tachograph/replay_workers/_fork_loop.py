@@ -7,14 +7,15 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import TYPE_CHECKING, TypeVarTuple, cast
 
-from tachograph.core.boundary import LoopTurns, TurnCounter, control_tape
+from tachograph.core.boundary import LoopTurns, TurnCounter, control_tape, waiting_call
 from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._loop import Timer, VirtualLoop, VirtualPolicy
-from tachograph.replay_workers._places import Order
+from tachograph.replay_workers._places import Order, Place, PlaceKey
 from tachograph.replay_workers._schedule import Schedule
 
 if TYPE_CHECKING:
     from tachograph.core.boundary import Tape
+    from tachograph.replay_workers._signal import Signal
 
 Ts = TypeVarTuple("Ts")
 
@@ -50,6 +51,13 @@ class ForkSchedule(Schedule):
         super().start()
         self.counter.start()
 
+    async def arrival(self, key: PlaceKey, *, deaf: bool = False) -> None:
+        """Wait until the recorded result arrives, as from outside: a replay of the fork has to wait for it there, too."""
+        call, place = waiting_call(), self._order.arrivals[key]
+        await super().arrival(key, deaf=deaf)
+        if call is not None and place.turns is None:
+            call.came_in, call.rank = self.number - 1, place.rank
+
     def turn(self, loop: VirtualLoop) -> None:
         """A turn of the loop begins."""
         dry = not loop.is_busy
@@ -57,6 +65,12 @@ class ForkSchedule(Schedule):
         self.turns.number = self.number
         if dry:
             self.turns.dry = self.number
+
+    def _bring(self, place: Place, signal: Signal, loop: VirtualLoop) -> None:
+        if place.due is not None and place.turns is None and place.index not in self._otherwise.early:
+            place.due = max(place.due, self.number + 1 + place.lead)  # what is late comes as what is in time
+        super()._bring(place, signal, loop)
+        self.turns.input = self.number
 
     def _happen(self, loop: VirtualLoop) -> bool:
         return super()._happen(loop) or self.relieved()

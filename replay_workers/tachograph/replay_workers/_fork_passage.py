@@ -11,6 +11,7 @@ from tachograph.core.boundary import (
     Delivery,
     Outcome,
     Request,
+    Waiting,
     described,
     outcome_of_error,
 )
@@ -37,7 +38,7 @@ _STOPPED = Outcome(CallOutcome.CANCELLED)
 class ForkPassage(ReplayPassage):
     """A call that is answered."""
 
-    __slots__ = ("_answer", "_call_id", "_chunks", "_done", "_effects", "_fork")
+    __slots__ = ("_answer", "_call_id", "_chunks", "_counted_call", "_done", "_effects", "_fork")
 
     def __init__(
         self,
@@ -55,6 +56,8 @@ class ForkPassage(ReplayPassage):
         self._call_id = call_id
         self._effects = effects
         self._chunks = 0
+        self._counted_call: Waiting | None = None
+        """The part of the answer that came last, where it was awaited."""
         self._done = False
 
     def serve(self) -> Outcome:
@@ -83,7 +86,7 @@ class ForkPassage(ReplayPassage):
 
     async def _counted(self, inner: Awaitable[T]) -> tuple[T, int]:
         """Await a part of the answer and count its turns; control logic may end the call meanwhile."""
-        counted = Counted(inner, self._fork.turns)
+        counted = self._counted_call = Counted(inner, self._fork.turns)
         key = (self._stream.key, self._call_id)
         self._fork.waiting[key] = f"{self._stream.key[0]!r} for {self._request.kind} {self._request.name}"
         try:
@@ -162,7 +165,7 @@ class ForkPassage(ReplayPassage):
         """Which call it belongs to, and how it was delivered: as recorded while the fork does what its parent did."""
         turns = self._fork.turns
         if self._fork.apart or self._answer.origin != "recorded":
-            delivery = turns.delivery(yields)
+            delivery = turns.delivery(yields, self._counted_call)
             return {"call_id": self._call_id, "yields": delivery.yields, "gap": delivery.gap}
         turns.delivery(recorded.yields)  # what is counted from moves on as it did
         return {"call_id": self._call_id, "yields": recorded.yields, "gap": recorded.gap}

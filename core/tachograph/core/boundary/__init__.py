@@ -6,7 +6,7 @@ recorder writes or a replayer reads; each call is a `Passage` through it. Reques
 
 from tachograph.core.boundary._agent import Agent
 from tachograph.core.boundary._context import current_agent, entered, left
-from tachograph.core.boundary._control import Outside, control_tape, controlled, controlled_async
+from tachograph.core.boundary._control import Outside, Waiting, control_tape, controlled, controlled_async, waiting_call
 from tachograph.core.boundary._delivery import Counted
 from tachograph.core.boundary._details import described
 from tachograph.core.boundary._door import Door
@@ -71,6 +71,7 @@ __all__ = [
     "Tape",
     "ToolSpec",
     "TurnCounter",
+    "Waiting",
     "control_tape",
     "controlled",
     "controlled_async",
@@ -86,4 +87,5 @@ __all__ = [
     "status_of_error",
     "tool",
     "turns_of",
+    "waiting_call",
 ]
