@@ -11,6 +11,7 @@ _SPANS = "bench.baselines._spans"
 _FLOORS = "bench.baselines._floors"
 _TEMPORAL = "bench.baselines._temporal"
 _REPLAY = "bench.ours._replay"
+_FOLD = "bench.ours._fold"
 
 GROUPS: Mapping[str, tuple[Comparison, ...]] = {
     "record": (
@@ -54,6 +55,9 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
         Comparison(
             "verify an event", "cpu_us", "bench.ours._verify:verify", "bench.ours._verify:hash_and_decode", 1.3, 1, 0.6
         ),
+    ),
+    "fold": (
+        Comparison("fold an event into its run's state", "cpu_us", f"{_FOLD}:fold", f"{_FOLD}:decode", 0.6, 1, 0.25),
     ),
     "replay": (
         Comparison(

@@ -6,10 +6,13 @@ import pytest
 
 from histories import RUN_ID, history
 from history_parts import body
+from schemas_support import payload_of
 from tachograph.core.errors import UnsupportedSchema
 from tachograph.core.state import (
     AgentState,
+    Folding,
     RunState,
+    Taken,
     empty,
     fold,
     replayability,
@@ -211,3 +214,26 @@ def test_many_unrecorded_results_are_counted() -> None:
     missing = replayability(folded(text)).missing
     assert len(missing) == 21
     assert missing[-1] == "5 more results were not recorded."
+
+
+def test_an_optional_event_of_a_newer_release_keeps_its_place() -> None:
+    """It is counted and its stream goes on behind it, without a gap."""
+    events = history("run start; a open; a state k = 1; a state k = 2; a end; run end")
+    unknown = next(event for event in events if event.meta.agent_id == "a" and event.meta.seq == 2)
+    folding = Folding(empty(RUN_ID))
+    for event in events:
+        payload = payload_of(event)
+        newer = b"\x00\x7f\xff\xff\xff" + payload[5:] if event is unknown else payload
+        assert folding.add(newer) is Taken.FOLDED
+    assert (folding.state.events, folding.state.skipped) == (len(events), 1)
+    assert not folding.state.gaps
+    assert folding.add(newer) is Taken.KNOWN
+
+
+def test_an_event_that_must_not_be_skipped() -> None:
+    """Stops the reader, and changes nothing."""
+    (event,) = history("run start")
+    folding = Folding(empty(RUN_ID))
+    with pytest.raises(UnsupportedSchema):
+        folding.add(b"\x00\x00\x00\xff\xff" + payload_of(event)[5:])
+    assert folding.state == empty(RUN_ID)

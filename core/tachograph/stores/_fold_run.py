@@ -11,8 +11,8 @@ from tachograph.core.errors import EvidenceBroken, StoreUnavailable
 from tachograph.core.findings import RunRow, RunStatus
 from tachograph.core.findings import row_of as core_row_of
 from tachograph.core.ports import Stored
-from tachograph.core.state import RunState, empty, fold, skip
-from tachograph.schemas import ROOT_AGENT_ID, UnsupportedSchema, decode, decode_meta, is_optional
+from tachograph.core.state import Folding, RunState, empty
+from tachograph.schemas import ROOT_AGENT_ID
 
 
 @dataclass(slots=True)
@@ -29,25 +29,21 @@ class FoldedRun:
 def fold_run(run_id: str, events: Iterator[Stored]) -> FoldedRun:
     """Fold a run's events, as far as they can be read."""
     folded = FoldedRun(empty(run_id))
+    folding = Folding(folded.state)
     try:
         for stored in events:
-            _add(folded, stored)
+            _add(folded, folding, stored)
     except (EvidenceBroken, StoreUnavailable) as error:
         folded.broken = str(error)
     return folded
 
 
-def _add(folded: FoldedRun, stored: Stored) -> None:
-    try:
-        event = decode(stored.payload)
-    except UnsupportedSchema:
-        if not is_optional(stored.payload):
-            raise
-        skip(folded.state, decode_meta(stored.payload))
-        return
-    if folded.root_spool is None and event.meta.agent_id == ROOT_AGENT_ID:
-        folded.root_spool = stored.segment.partition("/")[0]
-    fold(folded.state, event)
+def _add(folded: FoldedRun, folding: Folding, stored: Stored) -> None:
+    streams = len(folded.state.agents)
+    folding.add(stored.payload, over_gaps=True)
+    if folded.root_spool is None and len(folded.state.agents) > streams:
+        *_, (agent_id, _) = folded.state.agents
+        folded.root_spool = stored.segment.partition("/")[0] if agent_id == ROOT_AGENT_ID else None
 
 
 def row_of(folded: FoldedRun, *, alive: bool, first_hlc: int, effects: int, unknown_effects: int) -> RunRow:

@@ -10,6 +10,7 @@ from tachograph.schemas._codec import (
     encode_record,
     fields_of,
     is_optional,
+    picker,
     prefix_of,
     schema_tag,
     was_upcast,
@@ -79,13 +80,16 @@ from tachograph.schemas._parts import (
     Fidelity,
     Usage,
 )
+from tachograph.schemas._pick import Pick, Picked
 from tachograph.schemas._quick import quick
+from tachograph.schemas._registry import OPTIONAL_ID_MIN, SchemaEntry, entries, schema_of
 
 __all__ = [
     "CONTENT_OFFSET",
     "DEFAULT_LIMITS",
     "GAP_MAX",
     "HASH",
+    "OPTIONAL_ID_MIN",
     "ROOT_AGENT_ID",
     "AgentFinished",
     "AgentStarted",
@@ -123,6 +127,8 @@ __all__ = [
     "MessageSent",
     "ModelRequest",
     "ModelResponse",
+    "Pick",
+    "Picked",
     "PolicyRequest",
     "PolicyResponse",
     "RandomRequest",
@@ -133,6 +139,7 @@ __all__ = [
     "RunFinished",
     "RunImported",
     "RunStarted",
+    "SchemaEntry",
     "SchemaMismatch",
     "StateChanged",
     "TachographError",
@@ -146,11 +153,14 @@ __all__ = [
     "decode_meta",
     "encode_record",
     "encode_rest",
+    "entries",
     "fields_of",
     "is_optional",
+    "picker",
     "prefix_of",
     "quick",
     "read_container",
+    "schema_of",
     "schema_tag",
     "was_upcast",
     "write_container",

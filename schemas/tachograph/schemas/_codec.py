@@ -5,7 +5,7 @@ A payload is `0x00 | schema id, 4 bytes, big-endian | Avro record`, the Confluen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import cast
@@ -17,6 +17,7 @@ from tachograph.schemas._errors import CorruptPayload, LimitExceeded, SchemaMism
 from tachograph.schemas._events import Event
 from tachograph.schemas._limits import DEFAULT_LIMITS, Limits
 from tachograph.schemas._parts import EventMeta
+from tachograph.schemas._pick import Pick, compile_picker
 from tachograph.schemas._plain import Plain, compile_plain
 from tachograph.schemas._registry import MAGIC, OPTIONAL_ID_MIN, SchemaEntry, current, entry_of, schema_of
 from tachograph.schemas._shape import Record, shape_of
@@ -140,6 +141,23 @@ def decode_meta(payload: bytes) -> EventMeta:
     if end > len(payload):
         raise CorruptPayload("the meta of an event", len(payload), "it ends too early")
     return cast("EventMeta", meta)
+
+
+def picker(event_type: str, paths: Sequence[str]) -> Pick:
+    """A function that reads only a few fields of payloads of the type's current version: make it once, use it often.
+
+    It gives (seq, hlc, who, told, *the fields): `who` are the bytes that name agent, incarnation, run and tenant, the same
+    in all of a stream's events that one recorder wrote; `told` is the logical time in microseconds, or None. Texts that
+    are skipped are not held to be UTF-8. It gives None for what is broken, or merely unusual: `decode` tells which.
+
+    Args:
+        event_type: the name of its class.
+        paths: of the fields behind the meta, as in `kind` or `result.digest`; a part of what is null is None.
+
+    Raises:
+        SchemaMismatch: there is no such type or field.
+    """
+    return compile_picker(shape_of(schema_of(_current(event_type))), paths, PREFIX_BYTES)
 
 
 def fields_of(event: Event) -> dict[str, object]:

@@ -29,7 +29,7 @@ def compile_decoder(record: Record) -> Decode:
 
     It raises CorruptPayload, LimitExceeded or one of BROKEN.
     """
-    maker = _Maker()
+    maker = Maker()
     name = maker.function(record)
     return cast("Decode", load(f"decoder of {record.name}", maker.lines, maker.names)[name])
 
@@ -52,7 +52,7 @@ def _twin(cls: type) -> type:
     return type(cls.__name__, (), {"__slots__": tuple(names), "__init__": fill})
 
 
-class _Maker:
+class Maker:
     """Collects the source of one decoder."""
 
     def __init__(self) -> None:
@@ -68,15 +68,15 @@ class _Maker:
 
     def function(self, shape: Shape) -> str:
         """The name of the function that decodes a value of this shape."""
-        name = self._fresh("read")
+        name = self.fresh("read")
         body: list[str] = []
-        value = self._value(shape, body, "    ")
+        value = self.value(shape, body, "    ")
         self.lines += [f"def {name}(data, p, items_max):", *body, f"    return {value}, p"]
         return name
 
-    def _value(self, shape: Shape, out: list[str], pad: str) -> str:
+    def value(self, shape: Shape, out: list[str], pad: str) -> str:
         """The name of the variable that holds the value after the statements that are added to `out`."""
-        v = self._fresh("v")
+        v = self.fresh("v")
         match shape:
             case Record():
                 self._record(shape, v, out, pad)
@@ -96,7 +96,7 @@ class _Maker:
         return v
 
     def _record(self, record: Record, v: str, out: list[str], pad: str) -> None:
-        parts = [(name, self._value(shape, out, pad)) for name, shape in record.fields]
+        parts = [(name, self.value(shape, out, pad)) for name, shape in record.fields]
         cls = class_of(record)
         if cls is None:
             out.append(f"{pad}{v} = {{{', '.join(f'{name!r}: {part}' for name, part in parts)}}}")
@@ -109,18 +109,24 @@ class _Maker:
         out += [f"{pad}b = data[p]; p += 1", f"{pad}if not b: {v} = None"]
         for at, branch in enumerate(branches, 1):
             out.append(f"{pad}elif b == {at << 1}:")
-            made = self._value(branch, out, pad + "    ")
+            made = self.value(branch, out, pad + "    ")
             out.append(f"{pad}    {v} = {made}")
         out.append(f"{pad}else: corrupt(p)")
 
-    def _fresh(self, kind: str) -> str:
+    def fresh(self, kind: str) -> str:
+        """A name that nothing else has."""
         self._count += 1
         return f"{kind}{self._count}"
 
 
 def _length() -> tuple[str, ...]:
     """Reads a number that is not negative into `n`: one test finds both the negative and the long ones."""
-    return ("b = data[p]; p += 1", "if b & 129: n, p = length(data, p, b)", "else: n = b >> 1")
+    return (
+        "b = data[p]; p += 1",
+        "if not b & 129: n = b >> 1",
+        "elif not b & 1 and data[p] < 128: n = (b & 127 | data[p] << 7) >> 1; p += 1",
+        "else: n, p = length(data, p, b)",
+    )
 
 
 def _primitive(name: str, v: str) -> tuple[str, ...]:
@@ -128,8 +134,9 @@ def _primitive(name: str, v: str) -> tuple[str, ...]:
         case "long":
             return (
                 "b = data[p]; p += 1",
-                f"if b > 127: {v}, p = long(data, p, b)",
-                f"else: {v} = b >> 1 ^ -(b & 1)",
+                f"if b < 128: {v} = b >> 1 ^ -(b & 1)",
+                f"elif data[p] < 128: b = b & 127 | data[p] << 7; {v} = b >> 1 ^ -(b & 1); p += 1",
+                f"else: {v}, p = long(data, p, b)",
             )
         case "boolean":
             return (f"{v} = data[p] == 1; p += 1", "if data[p - 1] > 1: corrupt(p)")

@@ -110,7 +110,7 @@ def read_items(
     """The items of an array whose blocks start at `at`, and where it ends."""
     items: list[T] = []
     while True:
-        count, at = _block_count(data, at)
+        count, at = block_count(data, at)
         if not count:
             return tuple(items), at
         if count * item_bytes_min > len(data) - at:
@@ -134,7 +134,7 @@ def length_at(data: bytes, at: int) -> tuple[int, int]:
     return length_tail(data, at + 1, first) if first & 129 else (first >> 1, at + 1)
 
 
-def _block_count(data: bytes, at: int) -> tuple[int, int]:
+def block_count(data: bytes, at: int) -> tuple[int, int]:
     """How many items a block holds. A negative count is followed by the block's size in bytes, which is not needed."""
     count, at = long_at(data, at)
     return (-count, long_at(data, at)[1]) if count < 0 else (count, at)

@@ -8,6 +8,7 @@ evidence is good for.
 from tachograph.core.state._bytes import state_bytes, state_from_bytes
 from tachograph.core.state._digest import StreamValues, state_digest, values_digest
 from tachograph.core.state._fold import fold, skip
+from tachograph.core.state._folding import Folding, Taken
 from tachograph.core.state._hits import FailureClass, Severity, SignatureHit
 from tachograph.core.state._model import (
     LOOP_MIN,
@@ -27,6 +28,7 @@ __all__ = [
     "AgentState",
     "EffectRecord",
     "FailureClass",
+    "Folding",
     "Letter",
     "OpenCall",
     "Replayability",
@@ -35,6 +37,7 @@ __all__ = [
     "SignatureHit",
     "Streak",
     "StreamValues",
+    "Taken",
     "empty",
     "fold",
     "replayability",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Never, cast
 
-from tachograph.core.causality import EventId
 from tachograph.core.state._effects import called, came_back, moved
-from tachograph.core.state._model import LOOP_MIN, AgentState, Letter, OpenCall, RunState, Streak
+from tachograph.core.state._model import AgentState, Letter, OpenCall, RunState
+from tachograph.core.state._parts import answered, was_received, was_sent, was_unrecorded, was_used, went_out
 from tachograph.schemas import (
     AgentFinished,
     AgentStarted,
@@ -29,11 +29,7 @@ from tachograph.schemas import (
     RunStarted,
     StateChanged,
     TimerFired,
-    Usage,
 )
-
-_LOOPING = frozenset({"tool", "retrieval", "memory"})
-"""Kinds of calls that can make a loop."""
 
 
 def fold(state: RunState, event: Event) -> RunState:
@@ -123,10 +119,8 @@ def _ended(agent: AgentState, event: AgentFinished | RunFinished) -> None:
 
 
 def _call_started(state: RunState, agent: AgentState, event: CallStarted) -> None:
-    kind = event.kind
-    agent.acts = True
-    agent.calls[kind] = agent.calls.get(kind, 0) + 1
-    agent.open_calls[event.meta.seq] = OpenCall(kind, event.name, event.arguments.digest, event.meta.hlc, event.effect)
+    meta = event.meta
+    went_out(agent, meta.seq, OpenCall(event.kind, event.name, event.arguments.digest, meta.hlc, event.effect))
     if event.effect == "write":
         called(state, event)
 
@@ -140,52 +134,24 @@ def _call_finished(state: RunState, agent: AgentState, event: CallFinished) -> N
     if event.outcome is not CallOutcome.OK:
         agent.errors += 1
     if event.usage is not None:
-        _used(agent, event.usage)
+        was_used(agent, event.usage)
     if event.unrecorded is not None:
-        meta = event.meta
-        state.unrecorded[str(EventId(meta.run_id, meta.agent_id, meta.incarnation, meta.seq))] = event.unrecorded
+        was_unrecorded(state, agent, event.meta.seq, event.unrecorded)
     if call is None:
         return
-    if call.kind in _LOOPING:
-        _repeated(agent, call, event)
+    answered(agent, call, event.call_id, event.outcome.encode() if event.result is None else event.result.digest)
     if call.effect == "write":
         came_back(state, event)
 
 
-def _used(agent: AgentState, usage: Usage) -> None:
-    agent.input_tokens += usage.input_tokens or 0
-    agent.output_tokens += usage.output_tokens or 0
-    agent.cost_micros += usage.cost_micros or 0
-
-
-def _repeated(agent: AgentState, call: OpenCall, event: CallFinished) -> None:
-    answer = event.result.digest if event.result is not None else event.outcome.encode()
-    streak = agent.streak
-    if streak is None or streak.arguments != call.arguments or streak.answer != answer or streak.name != call.name:
-        agent.streak = Streak(call.name, call.arguments, answer, 1, event.call_id, event.call_id)
-        return
-    streak.count += 1
-    streak.last_seq = event.call_id
-    if streak.count == LOOP_MIN:
-        agent.loops.append(streak)
-
-
 def _message_sent(state: RunState, agent: AgentState, event: MessageSent) -> None:
-    agent.acts = True
-    if event.message_id in state.early:
-        state.early.remove(event.message_id)
-        return
     meta = event.meta
-    state.in_flight[event.message_id] = Letter(
-        meta.agent_id, event.to_agent_id, meta.incarnation, meta.seq, meta.hlc, event.body.digest
-    )
+    letter = Letter(agent.agent_id, event.to_agent_id, agent.incarnation, meta.seq, meta.hlc, event.body.digest)
+    was_sent(state, agent, event.message_id, letter)
 
 
 def _message_received(state: RunState, agent: AgentState, event: MessageReceived) -> None:
-    agent.acts = True
-    agent.open_calls.pop(event.call_id, None)
-    if state.in_flight.pop(event.message_id, None) is None:
-        state.early.add(event.message_id)
+    was_received(state, agent, event.call_id, event.message_id)
 
 
 def _effect_transitioned(state: RunState, agent: AgentState, event: EffectTransitioned) -> None:

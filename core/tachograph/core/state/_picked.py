@@ -1,0 +1,93 @@
+"""What the events that a run mostly consists of add to its state, from the few fields that matter.
+
+Each function does what the one of its name in `_fold` does, and answers False, with nothing changed, where the whole event is
+needed: effects are rare, and the ledger wants all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, cast
+
+from tachograph.core.state._model import AgentState, Letter, OpenCall, RunState
+from tachograph.core.state._parts import answered, was_received, was_sent, was_unrecorded, was_used, went_out
+from tachograph.schemas import Body, CallKind, CallOutcome, EffectClass, Picked, Usage
+
+Apply: TypeAlias = "Callable[[RunState, AgentState, Picked], bool]"
+"""Adds what was picked to a stream that is just before it; it does not move the stream."""
+
+_Meta: TypeAlias = "tuple[int, int, bytes, int | None]"
+_CallStarted: TypeAlias = "tuple[int, int, bytes, int | None, CallKind, str, EffectClass, bytes]"
+_CallFinished: TypeAlias = (
+    "tuple[int, int, bytes, int | None, int, CallOutcome, str | None, Usage | None, bytes | None]"
+)
+_MessageSent: TypeAlias = "tuple[int, int, bytes, int | None, str, str, bytes]"
+_MessageReceived: TypeAlias = "tuple[int, int, bytes, int | None, int, str]"
+_StateChanged: TypeAlias = "tuple[int, int, bytes, int | None, str, Body]"
+
+
+def _call_started(state: RunState, agent: AgentState, picked: _CallStarted) -> bool:
+    del state
+    seq, hlc, _, _, kind, name, effect, arguments = picked
+    if effect == "write":
+        return False
+    went_out(agent, seq, OpenCall(kind, name, arguments, hlc, effect))
+    return True
+
+
+def _call_finished(state: RunState, agent: AgentState, picked: _CallFinished) -> bool:
+    seq, _, _, _, call_id, outcome, unrecorded, usage, result = picked
+    call = agent.open_calls.get(call_id)
+    if call is not None:
+        if call.effect == "write":
+            return False
+        del agent.open_calls[call_id]
+        answered(agent, call, call_id, outcome.encode() if result is None else result)
+    if outcome is not _OK:
+        agent.errors += 1
+    if usage is not None:
+        was_used(agent, usage)
+    if unrecorded is not None:
+        was_unrecorded(state, agent, seq, unrecorded)
+    return True
+
+
+def _message_sent(state: RunState, agent: AgentState, picked: _MessageSent) -> bool:
+    seq, hlc, _, _, message_id, to, digest = picked
+    was_sent(state, agent, message_id, Letter(agent.agent_id, to, agent.incarnation, seq, hlc, digest))
+    return True
+
+
+def _message_received(state: RunState, agent: AgentState, picked: _MessageReceived) -> bool:
+    _, _, _, _, call_id, message_id = picked
+    was_received(state, agent, call_id, message_id)
+    return True
+
+
+def _state_changed(state: RunState, agent: AgentState, picked: _StateChanged) -> bool:
+    del state
+    agent.acts = True
+    agent.values[picked[4]] = picked[5]
+    return True
+
+
+def _position_only(state: RunState, agent: AgentState, picked: _Meta) -> bool:
+    del state, agent, picked
+    return True
+
+
+_OK = CallOutcome.OK
+
+PICKED = cast(
+    "Mapping[str, tuple[tuple[str, ...], Apply]]",
+    {
+        "CallStarted": (("kind", "name", "effect", "arguments.digest"), _call_started),
+        "CallChunk": ((), _position_only),
+        "CallFinished": (("call_id", "outcome", "unrecorded", "usage", "result.digest"), _call_finished),
+        "MessageSent": (("message_id", "to_agent_id", "body.digest"), _message_sent),
+        "MessageReceived": (("call_id", "message_id"), _message_received),
+        "StateChanged": (("key", "value"), _state_changed),
+        "TimerFired": ((), _position_only),
+    },
+)
+"""By type: which fields to pick, and what they add. No type says that the two belong together: the tests hold them."""
