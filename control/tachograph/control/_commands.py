@@ -14,6 +14,7 @@ from tachograph.control import (
     _replay,
     _runs,
     _show,
+    _signatures,
     _state,
     _timeline_command,
 )
@@ -34,6 +35,7 @@ def register_all(commands: Commands) -> None:
         _fork,
         _diff,
         _effects,
+        _signatures,
         _evidence,
         _doctor,
     ):

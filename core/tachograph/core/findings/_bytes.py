@@ -16,6 +16,7 @@ from tachograph.core.findings._kinds import (
     EffectFinding,
     Finding,
     IntegrityFinding,
+    ReplayFinding,
     RunFinding,
     SegmentFinding,
     SignatureFinding,
@@ -26,6 +27,7 @@ _FORMAT = 1
 _KINDS: Mapping[str, type[Finding]] = {
     "effect": EffectFinding,
     "integrity": IntegrityFinding,
+    "replay": ReplayFinding,
     "run": RunFinding,
     "segment": SegmentFinding,
     "signature": SignatureFinding,

@@ -179,7 +179,52 @@ class SegmentFinding:
         return _sorting(self.last_offset)
 
 
-Finding: TypeAlias = RunFinding | EffectFinding | SignatureFinding | IntegrityFinding | SegmentFinding
+class ReplayState(StrEnum):
+    """Where a replay job stands."""
+
+    CREATED = "CREATED"
+    PREPARING = "PREPARING"
+    RUNNING = "RUNNING"
+    COMPARING = "COMPARING"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELED = "CANCELED"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayFinding:
+    """Where a replay of a run stands, and what it proved."""
+
+    job_id: str
+    tenant: str
+    run_id: str
+    """The run it is about: the key of its record."""
+    mode: str
+    """`EXACT`, `FORK_FROM_STEP`, …"""
+    state: ReplayState
+    result: str | None
+    """`REPRODUCED`, `DIVERGED` or `LIMITED`, once it is COMPLETED."""
+    divergence: str | None
+    """The kind of the first divergence."""
+    code_version: str | None
+    """Of the control logic that was driven."""
+    at_us: int
+    """When it got there: microseconds since 1970."""
+    seconds: float | None
+    """How long it took, once it is over."""
+
+    @property
+    def key(self) -> str:
+        """Findings with one key take each other's place."""
+        return f"replay/{self.job_id}"
+
+    @property
+    def version(self) -> str:
+        """Of two findings with one key the one with the greater version stands: a job only goes forward."""
+        return _sorting(list(ReplayState).index(self.state), self.at_us)
+
+
+Finding: TypeAlias = RunFinding | EffectFinding | SignatureFinding | IntegrityFinding | SegmentFinding | ReplayFinding
 """Any finding."""
 
 

@@ -140,6 +140,19 @@ class RedisCatalogue:
         found = [one for value in values if isinstance(one := _read(value), IntegrityFinding)]
         return sorted((one for one in found if run_id in (None, one.run_id)), key=lambda one: one.key)
 
+    def run_findings(self) -> Iterator[RunFinding]:
+        """The finding behind each run's row, in no particular order."""
+        cursor = 0
+        while True:
+            answer = _list(self._client.call("HSCAN", f"{self.prefix}findings:run", cursor, "COUNT", _READ))
+            for value in _list(answer[1])[1::2]:
+                finding = _read(value)
+                if isinstance(finding, RunFinding):
+                    yield finding
+            cursor = int(cast("bytes", answer[0]))
+            if cursor == 0:
+                return
+
     def clear(self) -> None:
         """Forget everything of this tenant."""
         for part in _parts(list(self.key_names())):
