@@ -27,6 +27,8 @@ def keep(kind: str, directory: Path, owner: int) -> None:
     place = directory / kind
     try:
         planned = plan(kind, place, Ports())
+        for server in planned.servers:
+            server.make_ready()
         processes = [server.start(tied=True) for server in planned.servers]
         for server, process in zip(planned.servers, processes, strict=True):
             server.wait(process)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tachograph.control.dev._cache import cache_directory
-from tachograph.control.dev._fetch import Programs, programs
+from tachograph.control.dev._fetch import Programs
 from tachograph.control.dev._kafka import BrokerPorts, brokers
 from tachograph.control.dev._others import S3Access, redis, registry, s3
 from tachograph.control.dev._ports import HOST, Ports
@@ -28,12 +28,12 @@ class Plan:
 
 def plan(kind: str, directory: Path, ports: Ports) -> Plan:
     """The servers of a kind: `kafka-1`, `kafka-3`, `registry`, `s3` or `redis`."""
-    return _KINDS[kind](programs(cache_directory(), _silent), directory, ports)
+    return _KINDS[kind](Programs(cache_directory()), directory, ports)
 
 
 def kafka_plan(directory: Path, ports: list[BrokerPorts]) -> Plan:
     """A Kafka cluster on ports that are given."""
-    found = programs(cache_directory(), _silent)
+    found = Programs(cache_directory())
     addresses = (f"{HOST}:{port.advertised or port.clients}" for port in ports)
     return Plan(brokers(found, directory, fresh_cluster_id(), ports), ",".join(addresses))
 
@@ -64,7 +64,3 @@ _KINDS: Mapping[str, Callable[[Programs, Path, Ports], Plan]] = {
     "s3": _s3,
     "redis": _redis,
 }
-
-
-def _silent(done: int, total: int, what: str) -> None:
-    """Nobody looks on."""

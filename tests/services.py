@@ -190,7 +190,12 @@ def started(planned: Plan, ports: Ports) -> Generator[Own]:
     """Start what is planned, and end it with the block."""
     running: list[Running] = []
     try:
-        running += [Running(server, server.start(tied=True)) for server in planned.servers]
+        for server in planned.servers:
+            server.make_ready()
+        for server in planned.servers:
+            running.append(
+                Running(server, server.start(tied=True))
+            )  # one by one: the failing one must not hide the others
         for one in running:
             one.wait()
         yield Own(planned.address, tuple(running), ports)

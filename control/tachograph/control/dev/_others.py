@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -42,13 +43,16 @@ def registry(programs: Programs, directory: Path, port: int, management_port: in
             "apicurio.storage.sql.kind": "h2",
             "apicurio.datasource.url": f"jdbc:h2:file:{where / 'data'}",
         }
-    java = (str(programs.java), "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+    options = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
     defines = tuple(f"-D{name}={value}" for name, value in settings.items())
-    command = (*java, *defines, "-jar", str(programs.registry))
+
+    def command() -> tuple[str, ...]:
+        return (str(programs.java), *options, *defines, "-jar", str(programs.registry))
+
     return Server("registry", port, where, command, _nothing, partial(registry_answers, port))
 
 
-def s3(programs: Programs, directory: Path, ports: list[int], access: S3Access) -> Server:
+def s3(programs: Programs, directory: Path, ports: Sequence[int], access: S3Access) -> Server:
     """SeaweedFS with its S3 face."""
     where = directory / "s3"
     credentials = {"accessKey": access.access_key, "secretKey": access.secret_key}
@@ -65,7 +69,7 @@ def s3(programs: Programs, directory: Path, ports: list[int], access: S3Access) 
         name="s3",
         port=ports[0],
         directory=where,
-        command=(str(programs.weed), "-logtostderr=true", "server", *_s3_options(where, ports)),
+        command=lambda: (str(programs.weed), "-logtostderr=true", "server", *_s3_options(where, ports)),
         prepare=prepare,
         probe=partial(s3_works, ports[0], access.bucket, access.access_key, access.secret_key),
         # Else each new bucket takes seven volumes at once, and a few dozen fill the disk's share.
@@ -73,7 +77,7 @@ def s3(programs: Programs, directory: Path, ports: list[int], access: S3Access) 
     )
 
 
-def _s3_options(where: Path, ports: list[int]) -> tuple[str, ...]:
+def _s3_options(where: Path, ports: Sequence[int]) -> tuple[str, ...]:
     s3, s3_grpc, master, master_grpc, volume, volume_grpc, filer, filer_grpc = ports
     return (
         f"-dir={where / 'data'}", f"-ip={HOST}", f"-ip.bind={HOST}",
@@ -89,11 +93,11 @@ def _s3_options(where: Path, ports: list[int]) -> tuple[str, ...]:
 def redis(programs: Programs, directory: Path, port: int) -> Server:
     """Redis, its data in an append-only file."""
     where = directory / "redis"
-    command = (
-        str(programs.redis), "--port", str(port), "--bind", HOST, "--dir", str(where),
-        "--databases", str(REDIS_DATABASES), "--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
+    options = (
+        "--port", str(port), "--bind", HOST, "--dir", str(where), "--databases", str(REDIS_DATABASES),
+        "--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
     )  # fmt: skip
-    return Server("redis", port, where, command, _nothing, partial(redis_answers, port))
+    return Server("redis", port, where, lambda: (str(programs.redis), *options), _nothing, partial(redis_answers, port))
 
 
 def _nothing() -> None:

@@ -29,7 +29,8 @@ class Server:
     """Where its clients connect."""
     directory: Path
     """Its data, settings and log."""
-    command: tuple[str, ...]
+    command: Callable[[], tuple[str, ...]]
+    """Program and arguments; fetches what is not there yet."""
     prepare: Callable[[], None]
     """Writes its settings, and makes its data directory where it has none yet."""
     probe: Callable[[], bool]
@@ -42,17 +43,20 @@ class Server:
         """What it writes to its outputs."""
         return self.directory / "log.txt"
 
+    def make_ready(self) -> None:
+        """Write its files; takes seconds where a data directory must be formatted."""
+        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.prepare()
+
     def start(self, *, tied: bool) -> Process:
-        """Start it; it may not be ready yet.
+        """Start it; it does not do its work yet.
 
         Args:
             tied: it dies with this process.
         """
-        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.prepare()
         # Nothing of the user's own environment and settings files decides how it works.
         environment = {"PATH": os.defpath, "HOME": str(self.directory), "LC_ALL": "C.UTF-8"} | dict(self.variables)
-        return spawn(self.command, self.directory, self.log, environment, tied=tied)
+        return spawn(self.command(), self.directory, self.log, environment, tied=tied)
 
     def is_healthy(self) -> bool:
         """Whether it does its work right now."""
