@@ -79,7 +79,7 @@ def test_another_key_is_refused_with_the_remedy(source: Source, tmp_path: Path, 
     before = files_of(other)
     done = tacho("--home", other, "import", "bundle", source[0].parent / "0.tacho")
     assert done.code == ExitCode.USAGE
-    assert "Copy that home's `keys` directory" in done.err
+    assert "Copy that home's `keys/digest.key`" in done.err
     assert {name: data for name, data in files_of(other).items() if "catalogue" not in name} == {
         name: data for name, data in before.items() if "catalogue" not in name
     }

@@ -53,8 +53,8 @@ class OtherDigestKey(CallerError):
         self.path = path
         super().__init__(
             f"{path!r} is not imported: the digest key of the home that it was exported from is not here, without which "
-            f"its bodies can be neither checked nor replayed. Copy that home's `keys` directory into a new directory "
-            f"and import it there: `tacho --home DIR import bundle FILE`."
+            f"its bodies can be neither checked nor replayed. Copy that home's `keys/digest.key` into `keys` of a new "
+            f"directory and import it there: `tacho --home DIR import bundle FILE`."
         )
 
 

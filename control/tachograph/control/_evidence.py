@@ -40,6 +40,7 @@ def _verify(arguments: argparse.Namespace, settings: Settings) -> Answer:
         "bodies": report.bodies,
         "segments": report.segments,
         "runs": report.runs,
+        "raw": report.raw,
     }
     code = ExitCode.DIFFERENT if report.damaged else ExitCode.OK
     return Answer(document, lambda screen: _render_verify(screen, report), code)

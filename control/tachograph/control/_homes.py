@@ -13,7 +13,7 @@ from tachograph.core.causality import hlc_ms
 from tachograph.core.errors import CorruptFrame, UnknownRun
 from tachograph.core.state import RunState, empty, fold
 from tachograph.schemas import Event, decode
-from tachograph.stores import Home, LocalLog
+from tachograph.stores import Home, LocalLog, TenantKeys
 
 LATEST = "latest"
 """Names the run that started last."""
@@ -39,7 +39,8 @@ def open_home(settings: Settings) -> Home:
     Raises:
         CallerError: there is none, or a newer release made it.
     """
-    return Home.open(settings.home)
+    keys = None if settings.raw_keys is None else TenantKeys(settings.raw_keys)
+    return Home.open(settings.home, keys=keys)
 
 
 def resolve_run(home: Home, text: str) -> str:

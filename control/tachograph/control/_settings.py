@@ -24,6 +24,8 @@ class Settings:
     """Show tracebacks."""
     colour: bool = False
     """Standard output is a terminal and `NO_COLOR` is not set."""
+    raw_keys: Path | None = None
+    """Directory of the tenants' keys, `TACHO_RAW_KEYS`; None: that of the home."""
 
 
 def settings_of(
@@ -37,4 +39,6 @@ def settings_of(
     if home == "":
         raise InvalidSetting("--home", home, "name a directory, or leave the option out for TACHO_HOME or ./.tacho")
     chosen = home or environment.get("TACHO_HOME") or HOME_DEFAULT
-    return Settings(Path(chosen), json, debug, colour=terminal and not environment.get("NO_COLOR"))
+    keys = environment.get("TACHO_RAW_KEYS")
+    colour = terminal and not environment.get("NO_COLOR")
+    return Settings(Path(chosen), json, debug, colour=colour, raw_keys=Path(keys) if keys else None)

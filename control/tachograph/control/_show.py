@@ -9,11 +9,13 @@ from datetime import UTC, datetime
 from tachograph.control._agents import AgentFacts, agents_of
 from tachograph.control._answer import Answer, Document
 from tachograph.control._effects import effect_document, effect_rows
+from tachograph.control._errors import UsageError
 from tachograph.control._homes import load_run, open_home, resolve_run
 from tachograph.control._parser import Commands, add_command, add_run
 from tachograph.control._runs import run_document, status_of
 from tachograph.control._screen import Part, Screen, Span, Style
 from tachograph.control._settings import Settings
+from tachograph.control._show_event import add_event_options, asked_of, is_event, show_event
 from tachograph.core.state import Replayability, Severity, SignatureHit, replayability, signatures
 from tachograph.schemas import Fidelity
 from tachograph.stores import EffectRow, RunRow
@@ -23,11 +25,21 @@ _HIT_STYLE: dict[Severity, Style] = {Severity.FAILURE: "bad", Severity.INFO: "di
 
 def register(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "show", "show one run: agents, effects, signatures, what can be replayed", _show)
-    add_run(parser)
+    parser = add_command(
+        commands, "show", "show one run: agents, effects, signatures, what can be replayed; or one event", _show
+    )
+    add_run(
+        parser, help_text="run id, the beginning of one, or `latest`; with /AGENT#LIFE.SEQ behind it, one of its events"
+    )
+    add_event_options(parser)
 
 
 def _show(arguments: argparse.Namespace, settings: Settings) -> Answer:
+    if is_event(str(arguments.run)):
+        return show_event(arguments, settings)
+    if asked_of(arguments) is not None:
+        problem = "--raw is for one event, as in `tacho show latest/triage#1.4 --raw --reason TEXT`"
+        raise UsageError(problem, "Name the event; `tacho timeline RUN --json` lists them.")
     home = open_home(settings)
     loaded = load_run(home, resolve_run(home, str(arguments.run)))
     run = home.catalogue.run(loaded.run_id)

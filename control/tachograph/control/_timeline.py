@@ -67,6 +67,8 @@ class Row:
     """For a message: the other agent."""
     outcome: str = ""
     """For a call: what came back, `…` where something else happened first."""
+    trace: str | None = None
+    """W3C traceparent of the span that surrounded it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def event_id_of(meta: EventMeta) -> str:
 
 def _row(meta: EventMeta, start_ms: int, told: _Told) -> Row:
     at_ms = hlc_ms(meta.hlc) - start_ms
-    return Row(event_id_of(meta), at_ms, meta.agent_id, told.kind, told.text, told.towards, told.outcome)
+    return Row(event_id_of(meta), at_ms, meta.agent_id, told.kind, told.text, told.towards, told.outcome, meta.trace)
 
 
 def _lanes(events: Sequence[Event], rows: Sequence[Row]) -> tuple[Lane, ...]:

@@ -95,4 +95,5 @@ def _row_document(row: Row) -> Document:
         "text": row.text,
         "outcome": row.outcome,
         "towards": row.towards,
+        "trace": row.trace,
     }

@@ -5,6 +5,7 @@ them, `DirectoryObjects` keeps bodies under their digests, `RawBodies`
 what redaction took out of them, sealed. What is derived from the log can be rebuilt from it.
 """
 
+from tachograph.stores._audit import Access, AuditLog
 from tachograph.stores._catalogue import SqliteCatalogue
 from tachograph.stores._catalogue_port import Catalogue
 from tachograph.stores._cuts import FleetState, InvalidOffsets, causality_of, linked_runs, positions_at, state_at
@@ -22,6 +23,8 @@ from tachograph.stores._tenant_keys import TenantKeys
 from tachograph.stores._verify import verify_home
 
 __all__ = [
+    "Access",
+    "AuditLog",
     "Catalogue",
     "DirectoryObjects",
     "EffectRow",

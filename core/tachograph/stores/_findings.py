@@ -40,6 +40,12 @@ class FindingKind(StrEnum):
     """A run's end states another application state than its events add up to."""
     BODY_MISSING = "BODY_MISSING"
     BODY_CHANGED = "BODY_CHANGED"
+    RAW_MISSING = "RAW_MISSING"
+    """What redaction took out of a body is not there."""
+    RAW_CHANGED = "RAW_CHANGED"
+    """It is there, and is not what was sealed."""
+    RAW_UNCHECKED = "RAW_UNCHECKED"
+    """Whether it is whole cannot be told: a key is not here, or was shredded."""
     TORN = "TORN"
     """A process died within a write; its last, unfinished frame is not read."""
     TRUNCATED = "TRUNCATED"
@@ -71,6 +77,8 @@ class VerifyReport:
     """Objects checked, and inline bodies."""
     segments: int
     runs: int
+    raw: int = 0
+    """Raw bodies checked; those without a key are not."""
 
     @property
     def damaged(self) -> bool:

@@ -14,6 +14,7 @@ from tachograph.core.canonical import Digester, read_body
 from tachograph.core.errors import CallerError, InvalidSetting, StoreUnavailable
 from tachograph.core.ports import KeyWrapper, PastEffects
 from tachograph.schemas import Body
+from tachograph.stores._audit import AuditLog
 from tachograph.stores._catalogue import SqliteCatalogue
 from tachograph.stores._files import create_once, reason_of, sync_directory
 from tachograph.stores._keys import ensure_key, read_key
@@ -49,6 +50,7 @@ class Home:
     objects: Final[DirectoryObjects]
     digester: Final[Digester]
     raw: Final[RawBodies]
+    audit: Final[AuditLog]
 
     def __init__(self, path: Path, keys: KeyWrapper | None = None) -> None:
         self.path = path
@@ -57,6 +59,7 @@ class Home:
         self.objects = DirectoryObjects(path / "objects")
         self.digester = Digester(read_key(path / "keys" / "digest.key"))
         self.raw = RawBodies(path / "raw", keys or TenantKeys(path / "keys" / "tenant"))
+        self.audit = AuditLog(path / "audit" / "raw.jsonl")
         self._claims = path / "incarnations"
         self._claims_lock = threading.Lock()
         self._claimed = False

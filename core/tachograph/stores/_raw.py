@@ -100,7 +100,7 @@ class RawBodies:
         with self._lock:
             waiting, self._waiting = self._waiting, {}
             for run_id, frames in waiting.items():
-                path = self._directory(run_id) / f"{self._life}{SUFFIX}"
+                path = self.directory_of(run_id) / f"{self._life}{SUFFIX}"
                 try:
                     append(path, frames)
                 except OSError as error:
@@ -153,13 +153,13 @@ class RawBodies:
             KeyRefused: it was recorded without, its key was shredded, or the tenant's cannot be used.
             StoreUnavailable: something cannot be read.
         """
-        found = read_run_key(self._directory(run_id) / _KEY)
+        found = read_run_key(self.directory_of(run_id) / _KEY)
         if found is None:
             raise KeyRefused("", run_id, "there is none: the run was recorded without raw bodies")
         if found.wrapped is None:
             raise KeyRefused(found.tenant, run_id, "it was shredded, and with it everything raw of the run")
         keys = _made(self._keys.unwrap(found.tenant, run_id, found.wrapped))
-        packs = sorted(self._directory(run_id).glob(f"*{SUFFIX}"))
+        packs = sorted(self.directory_of(run_id).glob(f"*{SUFFIX}"))
         return RawRun(found.tenant, run_id, keys.names, keys.sealer, packs)
 
     def shred(self, run_id: str) -> bool:
@@ -171,7 +171,7 @@ class RawBodies:
         Raises:
             StoreUnavailable: it cannot be erased.
         """
-        directory = self._directory(run_id)
+        directory = self.directory_of(run_id)
         found = read_run_key(directory / _KEY)
         if found is None or found.wrapped is None:
             return False
@@ -185,7 +185,8 @@ class RawBodies:
         self._open.pop(run_id, None)
         return True
 
-    def _directory(self, run_id: str) -> Path:
+    def directory_of(self, run_id: str) -> Path:
+        """Where what belongs to a run lies, or would."""
         # Hashed: an id can then neither leave the directory nor be too long for a file name.
         return self.path / hashlib.sha256(run_id.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -194,7 +195,7 @@ class RawBodies:
         known = self._open.get(run_id)
         if known is not None:
             return known
-        path = self._directory(run_id) / _KEY
+        path = self.directory_of(run_id) / _KEY
         found = read_run_key(path) or self._created(path, tenant, run_id)
         if found.tenant != tenant:
             raise KeyRefused(tenant, run_id, f"the run's key is that of tenant {found.tenant!r}")

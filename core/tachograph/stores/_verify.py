@@ -18,6 +18,7 @@ from tachograph.stores._pieces import pieces_of
 from tachograph.stores._segments import Spool, SpoolState, read_segment, segment_size
 from tachograph.stores._spool import segment_name
 from tachograph.stores._verify_events import EventCheck
+from tachograph.stores._verify_raw import RawCheck
 from tachograph.stores._verify_segment import SegmentCheck
 from tachograph.stores._verify_spools import KnownSegments, check_closing, check_numbers, check_presence
 
@@ -51,6 +52,7 @@ class _Verification:
         self._chains = Chains()
         self._bodies = BodyCheck(home.objects, home.digester)
         self._events = EventCheck(self._chains, self._bodies, None if run_ids is None else frozenset(run_ids))
+        self._raw = RawCheck(home, run_ids)
         self._wanted = None if run_ids is None else _segments_of(home, run_ids)
         self._segments = self._total = 0
 
@@ -68,7 +70,8 @@ class _Verification:
         self._findings += named
         self._chains.finish(frozenset(finding.event_id for finding in named if finding.event_id is not None))
         self._bodies.finish(lambda done, of: self._progress(done, of, "bodies"))
-        self._findings += [*self._events.findings, *self._chains.findings, *self._bodies.findings]
+        self._raw.run(lambda done, of: self._progress(done, of, "raw bodies"))
+        self._findings += [*self._events.findings, *self._chains.findings, *self._bodies.findings, *self._raw.findings]
         self._findings += self._events.truncated()
         self._findings += list(self._events.state.findings(self._chains.streams, _runs_of(self._findings)))
         return VerifyReport(
@@ -77,6 +80,7 @@ class _Verification:
             self._bodies.count,
             self._segments,
             len({run_id for run_id, _, _ in self._chains.streams}),
+            self._raw.count,
         )
 
     def _numbers(self, spool: Spool) -> Sequence[int]:
