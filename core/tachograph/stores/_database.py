@@ -65,10 +65,14 @@ class Database:
 
     Args:
         path: of the file, made if it is missing; IN_MEMORY keeps nothing.
+        tables: statements that make its tables; a file with other ones is emptied.
+        version: of the tables.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, tables: str = _SCHEMA, version: int = SCHEMA_VERSION) -> None:
         self.path = Path(path)
+        self._tables = tables
+        self._version = version
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._in_file = False
@@ -159,7 +163,7 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             self._in_file = is_kept(self.path)
-            self._connection = _connect(str(self.path) if self._in_file else IN_MEMORY)
+            self._connection = _connect(str(self.path) if self._in_file else IN_MEMORY, self._tables, self._version)
         return self._connection
 
 
@@ -182,28 +186,28 @@ def is_kept(path: Path) -> bool:
     return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
 
 
-def _connect(path: str) -> sqlite3.Connection:
+def _connect(path: str, tables: str, version: int) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_MS_MAX / 1000, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
-        _ensure_schema(connection)
+        _ensure_schema(connection, tables, version)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _ensure_schema(connection: sqlite3.Connection) -> None:
-    if _version(connection) == SCHEMA_VERSION:
+def _ensure_schema(connection: sqlite3.Connection, tables: str, version: int) -> None:
+    if _version(connection) == version:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _version(connection) != SCHEMA_VERSION:
+        if _version(connection) != version:
             _drop_all(connection)
-            for statement in _SCHEMA.strip().split(";"):
+            for statement in tables.strip().split(";"):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            connection.execute(f"PRAGMA user_version = {version}")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
