@@ -27,7 +27,9 @@ def new_topic(settings: KafkaSettings, partitions: int = 4, **config: str) -> st
     name = f"{settings.topic_prefix}topic{next(_NUMBERS)}"
     made = NewTopic(name, partitions, 1, config={key.replace("_", "."): value for key, value in config.items()})
     client = admin(settings)
-    client.create_topics([made])[name].result(SECONDS_MAX)
+    client.create_topics([made], operation_timeout=SECONDS_MAX)[name].result(SECONDS_MAX)
+    while name not in client.list_topics(timeout=SECONDS_MAX).topics:
+        pass  # the broker has made it and is about to hear of it
     return name
 
 

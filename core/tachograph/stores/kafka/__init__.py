@@ -1,6 +1,6 @@
 """Kafka: reading and writing events. The only package that imports the clients of confluent_kafka.
 
-`EventConsumer` reads. Errors are translated in `_library`.
+`EventConsumer` reads, `ensure_topics` makes topics and tells how they differ from `TOPICS`. Errors are translated in `_library`.
 """
 
 from tachograph.stores.kafka._consumer import EventConsumer
@@ -13,9 +13,12 @@ from tachograph.stores.kafka._errors import (
     RecordTooLarge,
     TopicMissing,
 )
+from tachograph.stores.kafka._plans import TOPICS, TopicPlan, topic_name, topic_plans
+from tachograph.stores.kafka._topics import TopicDrift, TopicReport, ensure_topics
 from tachograph.stores.kafka._values import ConsumerStatistics, PartitionStatistics, Record, Skipped, TopicPartition
 
 __all__ = [
+    "TOPICS",
     "CommitRefused",
     "ConsumerStatistics",
     "EventConsumer",
@@ -27,6 +30,12 @@ __all__ = [
     "RecordRefused",
     "RecordTooLarge",
     "Skipped",
+    "TopicDrift",
     "TopicMissing",
     "TopicPartition",
+    "TopicPlan",
+    "TopicReport",
+    "ensure_topics",
+    "topic_name",
+    "topic_plans",
 ]
