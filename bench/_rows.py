@@ -25,6 +25,18 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
         Comparison(
             "record a call, default redaction", "cpu_us", f"{_RECORD}:call_redacted", f"{_RECORD}:call", 2.0, 2000, 1.4
         ),
+        Comparison(
+            "the same, and encryption", "cpu_us", f"{_RECORD}:call_encrypted", f"{_RECORD}:call", 2.0, 2000, 1.4
+        ),
+        Comparison(
+            "an address in every call, encrypted",
+            "cpu_us",
+            f"{_RECORD}:call_addressed_encrypted",
+            f"{_RECORD}:call_addressed",
+            1.5,
+            2000,
+            1.2,
+        ),
     ),
     "wait": (
         Comparison("caller's wait, median", "p50_us", f"{_RECORD}:call_wait", f"{_SPANS}:span_wait", 0.5, 2000, 0.25),

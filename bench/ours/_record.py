@@ -12,13 +12,19 @@ from tachograph.core.redaction import DEFAULT_POLICY, NO_REDACTION, RedactionPol
 from tachograph.producers import Recorder, tool
 
 _PAIRS = pairs(256)
+_ADDRESSED = [
+    ({**arguments, "mail": f"customer{i}@example.org"}, answer) for i, (arguments, answer) in enumerate(_PAIRS)
+]
+"""The same with something to redact in every call."""
 
 
 class _Fleet:
     """One agent with one tool, recording for as long as the subject lives."""
 
-    def __init__(self, policy: RedactionPolicy) -> None:
-        self.recorder = Recorder(Path(tempfile.mkdtemp(prefix="bench-ours-")) / "home", redaction=policy)
+    def __init__(self, policy: RedactionPolicy, *, addressed: bool = False, raw: bool = False) -> None:
+        home = Path(tempfile.mkdtemp(prefix="bench-ours-")) / "home"
+        self.recorder = Recorder(home, redaction=policy, raw=raw)
+        self._pairs = _ADDRESSED if addressed else _PAIRS
         self.answer: dict[str, object] = {}
         self._run = self.recorder.run("bench")
         self._opening = self._run.__enter__().agent("worker")
@@ -26,7 +32,7 @@ class _Fleet:
 
     def call(self, index: int) -> None:
         """One recorded call."""
-        arguments, self.answer = _PAIRS[index % 256]
+        arguments, self.answer = self._pairs[index % 256]
         self.agent.call(self._tool, arguments)
 
     def effect(self, index: int) -> None:
@@ -52,6 +58,21 @@ def call_redacted() -> Subject:
     return _calls(DEFAULT_POLICY)
 
 
+def call_encrypted() -> Subject:
+    """The same with what it took out kept, encrypted."""
+    return _calls(DEFAULT_POLICY, raw=True)
+
+
+def call_addressed() -> Subject:
+    """With the default policy, and an address in every call."""
+    return _calls(DEFAULT_POLICY, addressed=True)
+
+
+def call_addressed_encrypted() -> Subject:
+    """The same with the addresses kept, encrypted."""
+    return _calls(DEFAULT_POLICY, addressed=True, raw=True)
+
+
 def call_wait() -> Subject:
     """What the caller waits."""
     fleet = _Fleet(NO_REDACTION)
@@ -75,8 +96,8 @@ def durable_effect() -> Subject:
     return lambda count: timed(work, count)
 
 
-def _calls(policy: RedactionPolicy) -> Subject:
-    fleet = _Fleet(policy)
+def _calls(policy: RedactionPolicy, *, addressed: bool = False, raw: bool = False) -> Subject:
+    fleet = _Fleet(policy, addressed=addressed, raw=raw)
 
     def work(count: int) -> None:
         for index in range(count):

@@ -159,6 +159,12 @@ def test_any_two_bodies_go_back(raw: bytes, redacted: bytes) -> None:
     assert len(taken) % 64 == 0, "the length of what was taken shows"
 
 
+def test_tokens_that_share_a_quote_go_back() -> None:
+    """No JSON looks so, and yet nothing breaks."""
+    redacted = b'"[email:0123456789ab]"[email:0123456789ab]"'
+    assert put_back(redacted, taken_out(b"raw", redacted)) == b"raw"
+
+
 @pytest.mark.parametrize("secret", ["bob@example.org", "a-much-longer-name.with.dots@mail.example.org"])
 def test_a_long_body_costs_only_what_was_taken_out(secret: str) -> None:
     """One address in a long conversation; and the size does not tell how long the address is."""

@@ -35,11 +35,14 @@ class Calls:
         self._clean = clean
         self._encoder = CallEncoder()
         self._openings: dict[_How, bytes] = {}
+        self.refused: tuple[bytes, bytes, bool] = (b"", b"", False)
+        """The latest payload that had to go another way, and what redaction made of it: it need not be redacted again."""
 
     def rest(self, event_type: str, fields: CallOpening | CallEnding) -> bytes | None:
         """A call's event behind its meta; None: its payload is too large, holds a secret, or something does not fit."""
         data, redacted = self._redact(fields[4], self._digester)
         if redacted or len(data) > INLINE_BYTES_MAX:
+            self.refused = (fields[4], data, redacted)
             return None
         digest = self._digester.digest(data)
         try:

@@ -130,7 +130,7 @@ class Lowering:
             return encode_rest(event_type, simplified(fields))
 
     def _body(self, raw: bytes, entry: Entry, name: str) -> dict[str, object]:
-        data, redacted = self._redaction.redact(raw, self._digester)
+        data, redacted = self._redacted(raw)
         chunks: Sequence[bytes] = ()
         if len(data) <= INLINE_BYTES_MAX:
             digest = self._digester.digest(data)
@@ -143,6 +143,10 @@ class Lowering:
         if redacted and self._keep_raw is not None:
             self._keep_raw(self._place(entry, name, digest), raw, data)
         return {"digest": digest, "size": len(data), "redacted": redacted, "inline": inline, "chunks": chunks}
+
+    def _redacted(self, raw: bytes) -> tuple[bytes, bool]:
+        known, data, redacted = self._calls.refused
+        return (data, redacted) if known is raw else self._redaction.redact(raw, self._digester)
 
     def _place(self, entry: Entry, name: str, digest: bytes) -> RawPlace:
         stream, seq = entry[0], entry[1]

@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tachograph.core.errors import SealBroken
 
 PADDED_TO = 64
 
-_TOKEN = rb"\[[a-z]+:[0-9a-f]{12}\]"
-_PLACE = re.compile(rb'"%b"|%b' % (_TOKEN, _TOKEN))
-"""Where something may have been taken out; a number is replaced by a text, quotes and all."""
+_TOKEN = re.compile(rb"\[[a-z]+:[0-9a-f]{12}\]")
+_QUOTE = b'"'
 
 _HEAD = struct.Struct(">IB")
 _PATCH = struct.Struct(">III")
@@ -62,8 +62,8 @@ def _patches(raw: bytes, redacted: bytes) -> bytes | None:
     What is kept is looked for from left to right. That finds a way wherever there is one, as with `*` in a file name; and
     any way will do, since it gives the raw body back.
     """
-    spans = [found.span() for found in _PLACE.finditer(redacted)]
-    if not spans or not raw.startswith(redacted[: spans[0][0]]):
+    spans = [_with_quotes(redacted, *found.span()) for found in _TOKEN.finditer(redacted)]
+    if not spans or not raw.startswith(redacted[: spans[0][0]]) or any(a[1] > b[0] for a, b in pairwise(spans)):
         return None
     parts: list[bytes] = []
     at, before = spans[0][0], 0
@@ -76,6 +76,12 @@ def _patches(raw: bytes, redacted: bytes) -> bytes | None:
         parts += (_PATCH.pack(start - before, end - start, found - at), raw[at:found])
         at, before = found + len(kept), end
     return b"".join(parts)
+
+
+def _with_quotes(redacted: bytes, start: int, end: int) -> tuple[int, int]:
+    """Where something may have been taken out: a number is replaced by a text, quotes and all."""
+    quoted = redacted[start - 1 : start] == _QUOTE and redacted[end : end + 1] == _QUOTE
+    return (start - 1, end + 1) if quoted else (start, end)
 
 
 def _patched(redacted: bytes, patches: bytes) -> Iterator[bytes]:

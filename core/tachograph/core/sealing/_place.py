@@ -35,5 +35,8 @@ class RawPlace:
 
 def bound(*parts: str | bytes) -> bytes:
     """Parts as bytes, each with its length before it: no two lists of parts give the same."""
-    encoded = (part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass") for part in parts)
-    return b"".join(len(part).to_bytes(_LENGTH_BYTES, "big") + part for part in encoded)
+    whole: list[bytes] = []
+    for part in parts:
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+        whole += (len(data).to_bytes(_LENGTH_BYTES, "big"), data)
+    return b"".join(whole)
