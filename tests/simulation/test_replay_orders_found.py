@@ -86,3 +86,39 @@ async def desk(run):
 def test_a_receiver_that_a_message_came_for_when_it_was_cancelled_keeps_its_place(replays: Replays) -> None:
     """The message woke it: it hears of its cancellation right behind the sending, and the message is still there."""
     reproduced(replays.replay(replays.record(CANCELLED_WHEN_SENT)))
+
+
+GIVEN_BACK = """
+async def desk(run):
+    async with run.agent("clerk") as agent:
+        for pause in (0, 0, 0.005):
+            seen = []
+
+            async def receives(name):
+                try:
+                    seen.append([name, await agent.receive()])
+                except asyncio.CancelledError:
+                    seen.append([name, "cancelled"])
+
+            async def beside(name):
+                for turn in range(4):
+                    seen.append([name, turn])
+                    await asyncio.sleep(0)
+
+            tasks = [asyncio.create_task(receives(name)) for name in ("first", "second")]
+            for _ in range(3):
+                await asyncio.sleep(pause)
+            tasks.append(asyncio.create_task(beside("before")))
+            await agent.send("clerk", pause)
+            tasks.append(asyncio.create_task(beside("between")))
+            tasks[0].cancel()
+            tasks.append(asyncio.create_task(beside("after")))
+            await asyncio.gather(*tasks)
+            assert ["second", pause] in seen
+            agent.set_state("seen", seen)
+"""
+
+
+def test_a_message_that_a_cancelled_receiver_gives_back_keeps_its_place(replays: Replays) -> None:
+    """Who waits next for it hears of it behind the cancelled one, not where it would have heard of a new message."""
+    reproduced(replays.replay(replays.record(GIVEN_BACK)))

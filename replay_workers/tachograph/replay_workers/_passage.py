@@ -112,6 +112,8 @@ class ReplayPassage:
         try:
             await self._until_cancelled(yields, piece)
         except asyncio.CancelledError:
+            if self._request.kind == "messages":
+                self._session.schedule.given_back(self._place(piece))
             await self._cleaned_up(yields, piece)
             if self._fixture.outcome is CallOutcome.CANCELLED:
                 raise
@@ -143,7 +145,8 @@ class ReplayPassage:
         """Wait until control logic cancels the call, as it did in the recording; never returns."""
         schedule, place = self._session.schedule, self._place(piece)
         turns = own_turns(yields)
-        if turns is not None and turns <= BARE_TURNS_MAX:
+        mailed = self._request.kind == "messages" and schedule.is_mailed(place)
+        if turns is not None and turns <= BARE_TURNS_MAX and not mailed:
             for _ in range(turns):
                 await _turn()
         elif turns is not None or yields <= READY_WAITED:

@@ -62,6 +62,8 @@ class Place:
     """Control logic ended the call itself: nothing is released here, but it happened at this place."""
     mailed: bool = False
     """A message arrives here that the unit itself is still to send."""
+    given_back: str | None = None
+    """The message that came just when its receiver was cancelled, and that another one may get from here."""
 
 
 @dataclass(slots=True)
@@ -78,8 +80,8 @@ class Order:
     at: list[float] = field(default_factory=list[float])
     """Seconds since the unit's first event; of a beginning: when it was surely over."""
     arrivals: dict[PlaceKey, Place] = field(default_factory=dict[PlaceKey, Place])
-    mail: dict[str, Place] = field(default_factory=dict[str, Place])
-    """Where a message arrived, by its id."""
+    mail: dict[str, list[Place]] = field(default_factory=dict[str, list[Place]])
+    """Where a message arrived, by its id: at the receivers that were cancelled just then, and last where it was taken."""
 
     @property
     def is_counted(self) -> bool:
@@ -101,6 +103,11 @@ def after_turns(yields: int) -> int:
     if _is_ready(yields):
         return (CANCELLED_READY - yields) // READY_AFTER
     return CANCELLED - yields if CANCELLED_READY < yields <= CANCELLED else 0
+
+
+def came_when_cancelled(yields: int) -> bool:
+    """Whether a call was about to go on when it was cancelled."""
+    return yields <= READY_WAITED or _is_ready(yields)
 
 
 def _is_ready(yields: int) -> bool:

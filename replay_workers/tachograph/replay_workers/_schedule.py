@@ -118,8 +118,18 @@ class Schedule:
 
     def sent(self, message_id: str) -> None:
         """Control logic sends a message: whoever waits for it goes on in the next turn."""
-        place = self._order.mail.get(message_id)
-        if place is None or not place.mailed:
+        receivers = self._order.mail.get(message_id)
+        if receivers:
+            self._hand_over(receivers.pop(0))
+
+    def given_back(self, key: PlaceKey) -> None:
+        """A receiver was cancelled just when a message came: who waits next for it goes on in the next turn."""
+        place = self._order.arrivals.get(key)
+        if place is not None and place.given_back is not None:
+            self.sent(place.given_back)
+
+    def _hand_over(self, place: Place) -> None:
+        if not place.mailed:
             return
         place.mailed = False
         if place.signal is None or place.released:
