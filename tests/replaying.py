@@ -10,9 +10,10 @@ from tachograph.core.canonical import Digester
 from tachograph.core.replay import Divergence, Verdict, verdict
 from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._drive import drive
-from tachograph.replay_workers._evidence import Evidence, evidence_of
+from tachograph.replay_workers._evidence import Evidence
 from tachograph.replay_workers._guard import guarded, ordered
 from tachograph.replay_workers._places import StreamKey
+from tachograph.replay_workers._reading import evidence_of
 from tachograph.replay_workers._search import reproduced
 from tachograph.replay_workers._session import Session
 from tachograph.replay_workers._unit import Attempt, Unit

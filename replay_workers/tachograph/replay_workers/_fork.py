@@ -17,12 +17,13 @@ from pathlib import Path
 from tachograph.core.errors import UnknownRun
 from tachograph.core.ports import ForkOptions, ForkResult
 from tachograph.core.replay import UnitResult, Verdict, VerdictStatus, verdict
-from tachograph.replay_workers._evidence import Evidence, evidence_of
+from tachograph.replay_workers._evidence import Evidence
 from tachograph.replay_workers._fork_fleet import Fleet, Forked
 from tachograph.replay_workers._fork_plan import plan_of
 from tachograph.replay_workers._fork_run import write_fork
 from tachograph.replay_workers._import import code_digest
 from tachograph.replay_workers._process import ReplayProcess
+from tachograph.replay_workers._reading import evidence_of
 from tachograph.replay_workers._sources import new_run_id, now_us
 from tachograph.stores import Home
 

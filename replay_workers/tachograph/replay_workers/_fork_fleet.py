@@ -19,7 +19,8 @@ from tachograph.replay_workers._replay import head_of, undriven
 from tachograph.replay_workers._result_json import attempt_of, otherwise_json
 from tachograph.replay_workers._search import reproduced
 from tachograph.replay_workers._unit import Attempt, Unit
-from tachograph.replay_workers._wire import Frame, Json, unit_frame
+from tachograph.replay_workers._wire import Frame, Json
+from tachograph.replay_workers._wire_unit import unit_frames
 from tachograph.stores import Home
 
 ROUNDS_MAX = 16
@@ -84,8 +85,8 @@ class Fleet:
         return Forked(planned, attempt, drafts, inexact)
 
     def _run(self, unit: Unit, otherwise: Otherwise, extra: Frame) -> Attempt:
-        request = unit_frame(unit, {"otherwise": otherwise_json(otherwise), **extra})
-        return attempt_of(self._process.run(request, self._answer, self._options.seconds_max), otherwise)
+        frames = unit_frames(unit, {"otherwise": otherwise_json(otherwise), **extra})
+        return attempt_of(self._process.run(frames, self._answer, self._options.seconds_max), otherwise)
 
     def _answer(self, question: Frame) -> Frame:
         if question["ask"] == "digest":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from tachograph.core.replay import Fixture, Step, StreamSteps
 from tachograph.replay_workers._fork_change import CallKey
@@ -12,8 +13,8 @@ class Parts:
     """Recorded steps, each to be used once."""
 
     def __init__(self, stream: StreamSteps | None) -> None:
-        self._steps: tuple[Step, ...] = stream.steps if stream is not None else ()
-        self._fixtures: tuple[Fixture | None, ...] = stream.fixtures if stream is not None else ()
+        self._steps: Sequence[Step] = stream.steps if stream is not None else ()
+        self._fixtures: Sequence[Fixture | None] = stream.fixtures if stream is not None else ()
         self._used: set[int] = set()
         self._equal: defaultdict[tuple[str, str, bytes], list[int]] = defaultdict(list)
         for index, step in enumerate(self._steps):

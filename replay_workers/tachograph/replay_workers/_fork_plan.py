@@ -9,7 +9,8 @@ from tachograph.core.canonical import encode_body
 from tachograph.core.causality import EventId
 from tachograph.core.errors import InvalidSetting
 from tachograph.core.ports import ForkOptions, Override
-from tachograph.replay_workers._evidence import Evidence, with_code
+from tachograph.replay_workers._cut import with_code
+from tachograph.replay_workers._evidence import Evidence
 from tachograph.replay_workers._fork_change import CallKey, Change, Decision, Letter
 from tachograph.replay_workers._fork_letters import letters_of
 from tachograph.replay_workers._places import StreamKey

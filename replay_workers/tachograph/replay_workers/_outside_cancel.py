@@ -25,7 +25,7 @@ class OutsideCancel:
         """The task that the unit's entry point runs in; None: it cannot be broken off."""
         self.is_known = True
         """False in a fork: there the recording says no longer what the outside did."""
-        self.ends = False
+        self.ends: Callable[[], bool] = lambda: False
         """Whether the recorded unit ends cancelled."""
         self.is_on_course: Callable[[], bool] = lambda: True
         """Whether every step so far was as recorded."""
@@ -41,7 +41,7 @@ class OutsideCancel:
         main = self.main
         if not self.is_known or main is None or main.done() or main.get_loop() is not loop or not due_to_end:
             return False
-        if not (self.ends or last) or not self.is_on_course():
+        if not (last or self.ends()) or not self.is_on_course():
             return False
         if not last and any(timer.stream is None for timer in loop.timers()):
             return False  # a function in another thread is still to come back

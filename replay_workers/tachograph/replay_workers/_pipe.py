@@ -9,21 +9,27 @@ from typing import cast
 
 from tachograph.core.boundary import RunContext
 from tachograph.core.redaction import Digests
+from tachograph.replay_workers._arrivals import Arrivals
 from tachograph.replay_workers._places import StreamKey
 from tachograph.replay_workers._wire import Frame, frame, read_frame
 
 
 class ChildPipe:
-    """Frames to and from the parent."""
+    """Frames to and from the parent; frames with a unit's steps come whenever there are some."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._read_fd = read_fd
         self._write_fd = write_fd
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self.arrivals = Arrivals(self._take_steps)
 
     def receive(self) -> tuple[Frame, bytes]:
-        """The next frame."""
-        return read_frame(self._exactly)
+        """The next frame that is not of steps."""
+        while True:
+            header, blob = read_frame(self._exactly)
+            if "block" not in header:
+                return header, blob
+            self.arrivals.take(header, blob)
 
     def send(self, header: Frame) -> None:
         """Send a frame."""
@@ -36,6 +42,10 @@ class ChildPipe:
         with self._lock:
             self.send(question)
             return self.receive()[0]
+
+    def _take_steps(self) -> None:
+        with self._lock:
+            self.arrivals.take(*read_frame(self._exactly))
 
     def _exactly(self, count: int) -> bytes:
         parts: list[bytes] = []

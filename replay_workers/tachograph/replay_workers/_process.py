@@ -6,20 +6,20 @@ import base64
 import contextlib
 import fcntl
 import os
-import selectors
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import cast
 
 from tachograph.core.errors import InternalError
-from tachograph.replay_workers._wire import Frame, frame, read_frame
+from tachograph.replay_workers._exchange import PART_BYTES, Exchange
+from tachograph.replay_workers._wire import Frame, frame
 from tachograph.replay_workers._zygote import GO
 
 _START_SECONDS_MAX = 60.0
-_PART_BYTES = 1 << 20
 _SERVE = """
 import gc, sys
 gc.disable()  # what is imported stays
@@ -53,11 +53,11 @@ class ReplayProcess:
         if self._process is None:
             self._start()
 
-    def run(self, request: bytes, answer: Answer, seconds_max: float) -> Frame:
+    def run(self, frames: Iterable[bytes], answer: Answer, seconds_max: float) -> Frame:
         """Replay one unit.
 
         Args:
-            request: a unit's frame.
+            frames: of a unit; the child drives while the later ones are made. What making them raises comes out of here.
             answer: answers what the child asks.
             seconds_max: wall time, after which the process and all it started are killed.
 
@@ -65,11 +65,9 @@ class ReplayProcess:
             ProcessLost: it took too long, or control logic ended the process.
         """
         self.start()
-        exchange = _Exchange(self._read_fd, self._write_fd, time.monotonic() + seconds_max)
+        exchange = Exchange(self._read_fd, self._write_fd, time.monotonic() + seconds_max)
         try:
-            exchange.write(GO)
-            exchange.write(request)
-            return self._conversation(exchange, answer)
+            return self._conversation(exchange, frames, answer)
         except TimeoutError:
             self.close()
             raise ProcessLost(f"it took longer than {seconds_max:g} seconds") from None
@@ -97,24 +95,34 @@ class ReplayProcess:
         os.close(self._read_fd)
         os.close(self._write_fd)
 
-    def _conversation(self, exchange: _Exchange, answer: Answer) -> Frame:
-        result: Frame | None = None
-        failed: str | None = None
-        while True:
-            header = exchange.read()
-            if "ask" in header:
-                exchange.write(frame(answer(header)))
-            elif "result" in header:
-                result = cast("Frame", header["result"])
-            elif "failed" in header:
-                failed = cast("str", header["failed"])
-            elif result is not None:
-                return result
-            elif failed is not None:
-                raise InternalError(f"the replaying process failed: {failed}")
-            else:
-                self.close()
-                raise ProcessLost(f"control logic ended its process with {_exit(cast('int', header['exit']))}")
+    def _conversation(self, exchange: Exchange, frames: Iterable[bytes], answer: Answer) -> Frame:
+        heard = _Heard()
+        exchange.send(GO)
+        for data in frames:
+            exchange.send(data)
+            while not heard.over and exchange.is_readable():
+                self._hear(heard, exchange, answer)
+            if heard.over:
+                break
+        while not heard.over:
+            self._hear(heard, exchange, answer)
+        if heard.result is not None:
+            return heard.result
+        if heard.failed is not None:
+            raise InternalError(f"the replaying process failed: {heard.failed}")
+        raise ProcessLost(f"control logic ended its process with {_exit(heard.exit)}")
+
+    def _hear(self, heard: _Heard, exchange: Exchange, answer: Answer) -> None:
+        header = exchange.read()
+        if "ask" in header:
+            exchange.send(frame(answer(header)))
+        elif "result" in header:
+            heard.result = cast("Frame", header["result"])
+        elif "failed" in header:
+            heard.failed = cast("str", header["failed"])
+        else:
+            heard.exit = cast("int", header["exit"])
+            heard.over = True
 
     def _start(self) -> None:
         to_child, self._write_fd = os.pipe()
@@ -138,50 +146,21 @@ class ReplayProcess:
         _widen(self._write_fd)
 
 
-class _Exchange:
-    """Reads and writes frames until a deadline."""
+@dataclass(slots=True)
+class _Heard:
+    """What a child has said."""
 
-    def __init__(self, read_fd: int, write_fd: int, deadline: float) -> None:
-        self._read_fd = read_fd
-        self._write_fd = write_fd
-        self._deadline = deadline
-
-    def write(self, data: bytes) -> None:
-        left = memoryview(data)
-        while left:
-            try:
-                left = left[os.write(self._write_fd, left[:_PART_BYTES]) :]
-            except BlockingIOError:
-                self._wait(self._write_fd, selectors.EVENT_WRITE)
-
-    def read(self) -> Frame:
-        return read_frame(self._exactly)[0]
-
-    def _exactly(self, count: int) -> bytes:
-        parts: list[bytes] = []
-        while count:
-            try:
-                part = os.read(self._read_fd, min(count, _PART_BYTES))
-            except BlockingIOError:
-                self._wait(self._read_fd, selectors.EVENT_READ)
-                continue
-            if not part:
-                raise EOFError
-            parts.append(part)
-            count -= len(part)
-        return b"".join(parts)
-
-    def _wait(self, descriptor: int, event: int) -> None:
-        with selectors.DefaultSelector() as selector:
-            selector.register(descriptor, event)
-            if not selector.select(max(0.0, self._deadline - time.monotonic())):
-                raise TimeoutError
+    result: Frame | None = None
+    failed: str | None = None
+    exit: int = 0
+    over: bool = False
+    """Whether it has ended."""
 
 
 def _widen(pipe: int) -> None:
     """Let a pipe hold a whole part: with 64 KiB at a time, the two processes would wait for each other at every step."""
     with contextlib.suppress(AttributeError, OSError):  # not on every system, and not beyond a user's share
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PART_BYTES)
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PART_BYTES)
 
 
 def _environment() -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,13 +16,17 @@ from tachograph.core.ports import Progress, ReplayOptions, ReplayResult
 from tachograph.core.replay import UnitResult, Verdict, verdict
 from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._collector import collector_paused
-from tachograph.replay_workers._evidence import Evidence, evidence_of, with_code
+from tachograph.replay_workers._cut import with_code
+from tachograph.replay_workers._evidence import Evidence
 from tachograph.replay_workers._import import code_digest
 from tachograph.replay_workers._process import ProcessLost, ReplayProcess, asked_bytes, digest_answer
+from tachograph.replay_workers._reading import evidence_of
 from tachograph.replay_workers._result_json import attempt_of, otherwise_json
 from tachograph.replay_workers._search import reproduced
+from tachograph.replay_workers._sketch import Unsound, sketch_of
 from tachograph.replay_workers._unit import Attempt, Unit
-from tachograph.replay_workers._wire import Frame, unit_frame
+from tachograph.replay_workers._wire import Frame
+from tachograph.replay_workers._wire_unit import unit_frames
 from tachograph.schemas import EffectTransitioned, Event
 from tachograph.stores import Home
 
@@ -57,11 +61,8 @@ def replay_run(home: Home, run_id: str, options: ReplayOptions, process: ReplayP
     began = time.monotonic()
     name, error = "", None
     try:
-        with collector_paused():
-            evidence = evidence_of(home, run_id)
+        evidence, attempts = _driven(home, run_id, options, process)
         name = evidence.name
-        units = [with_code(unit, options.code, options.steps_max) for unit in evidence.units]
-        attempts = [_attempted(home, evidence, unit, options, process) for unit in units]
         found = _verdict(evidence, attempts)
     except TachographError as failure:
         error = str(failure)
@@ -77,20 +78,48 @@ def _recorded_name(home: Home, run_id: str) -> str:
         return ""
 
 
-def _attempted(home: Home, evidence: Evidence, unit: Unit, options: ReplayOptions, process: ReplayProcess) -> Attempt:
+def _driven(home: Home, run_id: str, options: ReplayOptions, process: ReplayProcess) -> tuple[Evidence, list[Attempt]]:
+    """A run's evidence, and what its units did."""
+    with collector_paused():
+        sketch = sketch_of(home, run_id)
+    if sketch is not None:
+        evidence = sketch.evidence
+        checking = sketch.checked()  # goes on with the first unit, and to its end
+        try:
+            return evidence, [_attempted(home, evidence, unit, options, process, checking) for unit in evidence.units]
+        except Unsound:
+            pass
+        finally:
+            checking.close()
+    with collector_paused():
+        evidence = evidence_of(home, run_id)
+    return evidence, [_attempted(home, evidence, unit, options, process) for unit in evidence.units]
+
+
+def _attempted(
+    home: Home,
+    evidence: Evidence,
+    recorded: Unit,
+    options: ReplayOptions,
+    process: ReplayProcess,
+    checking: Iterable[int] = (),
+) -> Attempt:
+    unit = with_code(recorded, options.code, options.steps_max)
+
     def answer(question: Frame) -> Frame:
         if question["ask"] == "digest":
             return digest_answer(home.digester.digest(asked_bytes(question)))
         return {"context": head_of(evidence.events, question).to_text()}
 
     def once(otherwise: Otherwise) -> Attempt:
-        with collector_paused():
-            request = unit_frame(unit, {"otherwise": otherwise_json(otherwise)})
-        return attempt_of(process.run(request, answer, options.seconds_max), otherwise)
+        frames = unit_frames(unit, {"otherwise": otherwise_json(otherwise)}, checking)
+        return attempt_of(process.run(frames, answer, options.seconds_max), otherwise)
 
     try:
         return reproduced(once)
     except ProcessLost as lost:
+        for _ in checking:
+            pass
         return Attempt(undriven(unit, f"The replay of {unit.key[0]!r} was given up: {lost}."))
 
 

@@ -91,12 +91,12 @@ class Session:
         self.unit = unit
         self.outside = outside
         self.policy: RedactionPolicy = policy_of(unit.redaction)
-        self.order = order_of(unit.streams, unit.times, unit.timers)
+        self.order = unit.order or order_of(unit.streams, unit.times, unit.timers)
         self.schedule = Schedule(self.order, otherwise)
         self.schedule.stalled = self._stall
         self.schedule.endless = self._endless
         self.schedule.fired = self._timer_fired
-        self.schedule.outside.ends = ends_cancelled(unit)
+        self.schedule.outside.ends = lambda: ends_cancelled(unit)
         self.schedule.outside.is_on_course = self._is_on_course
         self.streams: dict[StreamKey, Stream] = {}
         self.reads: list[UnrecordedInput] = []

@@ -8,7 +8,7 @@ from typing import Literal
 
 from tachograph.core.replay import StreamSteps, UnitResult
 from tachograph.replay_workers._alternatives import Alternative, Otherwise
-from tachograph.replay_workers._places import FiredTimer, StreamKey
+from tachograph.replay_workers._places import FiredTimer, Order, StreamKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class Unit:
     code: tuple[str, ...] = ()
     """Directories that stand first on `sys.path`."""
     steps_max: int = 1_000_000
+    order: Order | None = None
+    """Set where it was made already, for one attempt."""
 
     @property
     def started_at_us(self) -> int:

@@ -20,7 +20,8 @@ from tachograph.replay_workers._output import captured
 from tachograph.replay_workers._pipe import ChildPipe, Parent
 from tachograph.replay_workers._result_json import attempt_json, otherwise_of
 from tachograph.replay_workers._unit import Unit
-from tachograph.replay_workers._wire import Frame, unit_of
+from tachograph.replay_workers._wire import Frame
+from tachograph.replay_workers._wire_unit import unit_of
 
 GO = b"g"
 """The parent asks for a child."""
@@ -51,7 +52,9 @@ def _settle() -> None:
 def _child(pipe: ChildPipe, ahead: Ahead) -> None:
     code = 1
     try:
-        pipe.send({"result": _replayed(pipe, ahead)})
+        result = _replayed(pipe, ahead)
+        pipe.arrivals.complete()  # the next attempt's frames must not come behind what nobody looked at
+        pipe.send({"result": result})
         ahead.told()
         code = 0
     except BaseException as error:  # noqa: BLE001 nothing may leave a forked child but its exit code
@@ -68,10 +71,10 @@ def _at_home(unit: Unit) -> Unit:
 
 
 def _received(pipe: ChildPipe) -> tuple[Unit, dict[str, Frame]]:
-    """What the parent sends; it lives as long as this process, so the collector need not look at it."""
+    """What the parent sends first; it lives as long as this process, so the collector need not look at it."""
     gc.disable()
     header, blob = pipe.receive()
-    unit = unit_of(header, blob)
+    unit = unit_of(header, blob, pipe.arrivals)
     extra = cast("dict[str, Frame]", header["extra"])
     del header, blob
     gc.freeze()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tachograph.core.replay._values import Step
@@ -73,9 +74,9 @@ class StreamSteps:
     run_id: str
     agent_id: str
     incarnation: int
-    steps: tuple[Step, ...]
+    steps: Sequence[Step]
     """In order of their first event; `steps[n].number == n + 1`."""
-    fixtures: tuple[Fixture | None, ...]
+    fixtures: Sequence[Fixture | None]
     """Beside each step; None where nothing comes back."""
     ended: bool = True
     """Whether the stream has its last event; else the recording breaks off behind the last step."""

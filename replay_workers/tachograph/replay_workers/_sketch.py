@@ -1,0 +1,118 @@
+"""A run's evidence ahead of its check: control logic is driven already while the rest is held against its hashes.
+
+Only of runs in which nothing is missing at first sight. A step's bytes are handed on only once they are checked, and a replay
+counts only when everything is; where something does not fit, the run is read again, event by event (`_reading`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Generator, Iterator
+from functools import cache
+
+from tachograph.core.causality import GENESIS
+from tachograph.core.errors import EvidenceBroken
+from tachograph.core.state import empty, fold
+from tachograph.replay_workers._collector import collector_paused
+from tachograph.replay_workers._cut import cut
+from tachograph.replay_workers._evidence import Evidence, stream_of
+from tachograph.replay_workers._places import StreamKey
+from tachograph.replay_workers._reading import hash_of
+from tachograph.schemas import Body, Error, Event, decode, was_upcast
+from tachograph.stores import Home
+
+_PREFIX_BYTES = 5
+_CHECKED_EVENTS = 128
+"""Events that are checked before their steps are handed on."""
+
+
+class Unsound(Exception):
+    """Something in the evidence is not what it was."""
+
+
+class Sketch:
+    """A run's evidence, which nothing is missing from at first sight."""
+
+    def __init__(self, home: Home, evidence: Evidence, payloads: list[bytes]) -> None:
+        self.evidence = evidence
+        self._home = home
+        self._payloads = payloads
+
+    def checked(self) -> Generator[int]:
+        """Check everything; gives the clock up to which all is well, in steps.
+
+        Raises:
+            Unsound: something is not.
+        """
+        evidence = self.evidence
+        latest: dict[StreamKey, bytes] = {}
+        state = empty(evidence.run_id)
+        with collector_paused():
+            for number, (event, payload) in enumerate(zip(evidence.events, self._payloads, strict=True), 1):
+                stream = stream_of(event)
+                if hash_of(event, payload, latest.get(stream, GENESIS)) != event.meta.hash:
+                    raise Unsound
+                latest[stream] = event.meta.hash
+                self._check_bodies(event)
+                state = fold(state, event)
+                if not number % _CHECKED_EVENTS:
+                    yield event.meta.hlc
+            evidence.judge(state)
+
+    def _check_bodies(self, event: Event) -> None:
+        digest = self._home.digester.digest
+        kind: type = type(event)
+        for name in _carriers(kind):
+            found = getattr(event, name)
+            body = found.arguments if type(found) is Error else found
+            if type(body) is not Body or body.inline is None:
+                continue  # what lies elsewhere was checked as it was read
+            if len(body.inline) != body.size or digest(body.inline) != body.digest:
+                raise Unsound
+
+
+@cache
+def _carriers(cls: type[Event]) -> tuple[str, ...]:
+    """The fields of an event that may hold a body."""
+    return tuple(
+        field.name for field in dataclasses.fields(cls) if "Body" in str(field.type) or "Error" in str(field.type)
+    )
+
+
+def sketch_of(home: Home, run_id: str) -> Sketch | None:
+    """A run's evidence, unchecked; None where it has to be looked at event by event.
+
+    Raises:
+        UnknownRun: there is no such run.
+    """
+    evidence = Evidence(run_id)
+    payloads: list[bytes] = []
+    schemas: dict[bytes, bytes] = {}
+    try:
+        for event, payload in _read(home, run_id):
+            evidence.events.append(event)
+            payloads.append(payload)
+            schemas.setdefault(payload[:_PREFIX_BYTES], payload)
+        if not _is_gapless(evidence.events) or any(map(was_upcast, schemas.values())):
+            return None
+        cut(evidence, lambda body, event_id: body.inline if body.inline is not None else home.body(body, event_id))
+    except EvidenceBroken:
+        return None
+    whole = evidence.units and not evidence.undriven and not evidence.missing
+    return Sketch(home, evidence, payloads) if whole else None
+
+
+def _read(home: Home, run_id: str) -> Iterator[tuple[Event, bytes]]:
+    for stored in home.log.read_run(run_id):
+        yield decode(stored.payload), stored.payload
+
+
+def _is_gapless(events: list[Event]) -> bool:
+    """Whether every stream has each of its events once, in order."""
+    latest: dict[StreamKey, int] = {}
+    for event in events:
+        stream = stream_of(event)
+        seq = latest[stream] = latest.get(stream, 0) + 1
+        if event.meta.seq != seq:
+            return False
+    return True
