@@ -38,7 +38,7 @@ def register(commands: Commands) -> None:
 
 
 def _dev(arguments: argparse.Namespace, settings: Settings) -> Answer:
-    directory = Path(arguments.dir) if arguments.dir else settings.home / "dev"
+    directory = _directory(arguments.dir, settings)
     action = str(arguments.action)
     if action == "up":
         return _up(arguments, directory)
@@ -46,6 +46,12 @@ def _dev(arguments: argparse.Namespace, settings: Settings) -> Answer:
         if getattr(arguments, option) is not None:
             raise UsageError(f"--{option} is an option of `tacho dev up`, not of `{action}`", "See `tacho dev --help`.")
     return _down(directory) if action == "down" else _status(directory)
+
+
+def _directory(text: str | None, settings: Settings) -> Path:
+    if text == "":
+        raise InvalidSetting("--dir", text, "name a directory, or leave the option out for `dev` in the home")
+    return settings.home / "dev" if text is None else Path(text)
 
 
 def _up(arguments: argparse.Namespace, directory: Path) -> Answer:

