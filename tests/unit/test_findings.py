@@ -77,6 +77,7 @@ def test_what_is_over_stands_behind_what_went_on() -> None:
     assert newer(run_of(late), run_of(over))
     assert not newer(run_of(going), run_of(over))
     assert newer(over[0], going[0])
+    assert newer(late[0], over[0])
 
 
 def test_the_same_finding_is_not_newer() -> None:
@@ -128,3 +129,15 @@ def test_a_field_of_another_type(field: str, value: object) -> None:
     document["finding"]["row"][field] = value
     with pytest.raises(CorruptPayload):
         finding_of(orjson.dumps(document))
+
+
+def test_only_the_effects_that_moved_are_told() -> None:
+    """Beside those that may become UNKNOWN by the run's end; the row counts all of them."""
+    state = folded("run start; a open; a effect mail('ann') k1 CONFIRMED; a effect mail('bob') k2 CONFIRMED")
+    first, second = state.effects
+    told = list(findings_of(state, over=False, effects={second}))
+    assert [finding.row.effect_id for finding in told if isinstance(finding, EffectFinding)] == [second]
+    assert run_of(told).row.effects == 2
+    assert first != second
+    pending = folded(STUCK)
+    assert any(isinstance(finding, EffectFinding) for finding in findings_of(pending, over=True, effects=()))

@@ -70,6 +70,13 @@ class HoldBack(Generic[T]):
         self._needed_by.setdefault(missing, []).append(key)
         return []
 
+    def give_up(self) -> list[T]:
+        """Hand back what waits, in order of their ids, and wait for nothing any more."""
+        items = [item for _, (_, item) in sorted(self._waiting.items())]
+        self._waiting.clear()
+        self._needed_by.clear()
+        return items
+
     def missing(self) -> tuple[EventId, ...]:
         """Events that others wait for and that have not arrived, in order of their ids."""
         return tuple(sorted(key for key in self._needed_by if key not in self._waiting))

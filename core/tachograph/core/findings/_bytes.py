@@ -76,7 +76,7 @@ def _typed(value: object, wanted: object) -> object:
         return _object(_mapping(value), wanted)
     if issubclass(wanted, Enum):
         return wanted(value)
-    return _exactly(value, wanted)
+    return _exactly(value, cast("type", wanted))
 
 
 def _exactly(value: object, wanted: type) -> object:

@@ -61,8 +61,8 @@ class EffectFinding:
     row: EffectRow
     stamp: tuple[int, str, int, int]
     """(hlc, agent_id, incarnation, seq) of that event."""
-    over: bool
-    """Whether its process had ended by then: then what was executing is UNKNOWN."""
+    position: Position
+    """Of the run that the event belongs to. Where that is over, what was executing is UNKNOWN."""
 
     @property
     def run_id(self) -> str:
@@ -78,7 +78,7 @@ class EffectFinding:
     def version(self) -> str:
         """Of two findings with one key the one with the greater version stands."""
         hlc, agent_id, incarnation, seq = self.stamp
-        return f"{_sorting(hlc)}/{agent_id}/{_sorting(incarnation, seq, int(self.over))}"
+        return f"{_sorting(hlc)}/{agent_id}/{_sorting(incarnation, seq)}/{self.position.version}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 
 from tachograph.core.causality import EventId, hlc_ms
 from tachograph.core.effects import after_crash
@@ -14,6 +15,11 @@ from tachograph.schemas import ROOT_AGENT_ID, EffectState, Fidelity
 
 HITS_MAX = 1000
 """Hits of one run that are told one by one, the gravest first; the row names every signature all the same."""
+
+MISSING_MAX = 500
+"""Sentences in a row on what is missing; the rest is counted, so that a row fits into a record of Kafka."""
+
+_PENDING = (EffectState.PLANNED, EffectState.EXECUTING)
 
 
 def row_of(
@@ -51,7 +57,7 @@ def row_of(
         agents=len({agent.agent_id for agent in state.agents.values() if agent.acts} - {ROOT_AGENT_ID}),
         events=state.events,
         fidelity=(Fidelity.TRUNCATED if unread else grade.grade).value,
-        missing=(*grade.missing, *unread),
+        missing=(*_named(grade.missing), *unread),
         effects=effects,
         unknown_effects=unknown_effects,
         signatures=tuple(sorted({hit.name for hit in found})),
@@ -60,38 +66,46 @@ def row_of(
     )
 
 
-def findings_of(state: RunState, *, over: bool) -> Iterator[Finding]:
+def _named(missing: tuple[str, ...]) -> tuple[str, ...]:
+    if len(missing) <= MISSING_MAX:
+        return missing
+    return (*missing[:MISSING_MAX], f"{len(missing) - MISSING_MAX} more are missing.")
+
+
+def findings_of(state: RunState, *, over: bool, effects: Collection[str] | None = None) -> Iterator[Finding]:
     """What a folded run shows: its effects, its signatures and, last, its row.
 
     Args:
         state: the folded run.
         over: whether no more events are expected; a run that has finished is over in any case.
+        effects: ids of those to tell; by default all. Those whose meaning depends on `over` are told in any case.
     """
     ended = over or state.status == "FINISHED"
     position = Position(state.events, state.hlc, ended)
-    effects = list(_effects(state, over=ended))
-    yield from effects
+    count = unknown = 0
+    for record, effect in _told_of(state):
+        where = after_crash(record.state) if ended else record.state
+        if effect.run_id == state.run_id:
+            count += 1
+            unknown += where is EffectState.UNKNOWN
+        if effects is None or record.effect_id in effects or record.state in _PENDING:
+            yield EffectFinding(_effect_row(state, record, effect, where), record.stamp, position)
     hits = signatures(state, over=ended)
     for hit in hits[:HITS_MAX]:
         yield SignatureFinding(state.run_id, state.tenant, hit, position)
-    own = [effect.row for effect in effects if effect.row.run_id == state.run_id]
-    unknown = sum(row.state is EffectState.UNKNOWN for row in own)
-    row = row_of(state, over=ended, effects=len(own), unknown_effects=unknown, hits=hits)
+    row = row_of(state, over=ended, effects=count, unknown_effects=unknown, hits=hits)
     yield RunFinding(row, position, state.first_hlc)
 
 
-def _effects(state: RunState, *, over: bool) -> Iterator[EffectFinding]:
+def _told_of(state: RunState) -> Iterator[tuple[EffectRecord, EventId]]:
+    """The effects that the ledger has moved; the others are no more than planned."""
     for record in state.effects.values():
-        if record.by is None:
-            continue  # the ledger has not moved it: it is no more than planned
-        try:
-            effect = EventId.parse(record.effect_id)
-        except InvalidIdentifier:
-            continue
-        yield EffectFinding(_effect_row(state, record, effect, over=over), record.stamp, over)
+        if record.by is not None:
+            with suppress(InvalidIdentifier):
+                yield record, EventId.parse(record.effect_id)
 
 
-def _effect_row(state: RunState, record: EffectRecord, effect: EventId, *, over: bool) -> EffectRow:
+def _effect_row(state: RunState, record: EffectRecord, effect: EventId, where: EffectState) -> EffectRow:
     return EffectRow(
         effect_id=record.effect_id,
         run_id=effect.run_id,
@@ -99,7 +113,7 @@ def _effect_row(state: RunState, record: EffectRecord, effect: EventId, *, over:
         tenant=state.tenant,
         name=record.name,
         idempotency_key=record.idempotency_key,
-        state=after_crash(record.state) if over else record.state,
+        state=where,
         at_us=record.at_us,
         reason=record.reason,
         by=record.by or "",

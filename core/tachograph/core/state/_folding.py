@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from functools import cache
 
+from tachograph.core.causality import EventId
 from tachograph.core.state._fold import fold, skip
 from tachograph.core.state._model import AgentState, RunState
 from tachograph.core.state._picked import PICKED, Apply
 from tachograph.schemas import (
+    CallFinished,
+    EffectTransitioned,
     Event,
     EventMeta,
     Pick,
@@ -49,11 +52,13 @@ class Folding:
         tenant: whose run it is; events of other tenants are foreign then.
     """
 
-    __slots__ = ("_plans", "_streams", "_tenant", "state")
+    __slots__ = ("_plans", "_streams", "_tenant", "moved", "state")
 
     def __init__(self, state: RunState, *, tenant: str | None = None) -> None:
         self.state = state
         self._tenant = tenant
+        self.moved: set[str] = set()
+        """Ids of the effects that were moved; for whoever tells of them to empty."""
         self._plans = _plans()
         self._streams: dict[bytes, AgentState] = {}
 
@@ -103,10 +108,20 @@ class Folding:
                 skip(self.state, meta)
             else:
                 fold(self.state, event)
+                self._note(event)
         agent = self.state.agents.get((meta.agent_id, meta.incarnation))
         if who is not None and agent is not None and taken is not _FOREIGN:
             self._streams[who] = agent
         return taken
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, EffectTransitioned):
+            self.moved.add(event.effect_id)
+        elif isinstance(event, CallFinished):
+            meta = event.meta
+            effect_id = str(EventId(meta.run_id, meta.agent_id, meta.incarnation, event.call_id))
+            if effect_id in self.state.effects:
+                self.moved.add(effect_id)
 
     def _place(self, meta: EventMeta) -> Taken:
         if meta.run_id != self.state.run_id or (self._tenant is not None and meta.tenant != self._tenant):
