@@ -253,10 +253,11 @@ class SpoolWriter:
 def _pack(payloads: Sequence[bytes], crc: int) -> tuple[bytes, int]:
     """The frames of a batch, and the crc of the last one."""
     parts: list[bytes] = []
+    pack = FRAME.pack
     for payload in payloads:
-        if len(payload) > PAYLOAD_BYTES_MAX:
-            raise LimitExceeded("the size of an event in bytes", len(payload), PAYLOAD_BYTES_MAX)
+        size = len(payload)
+        if size > PAYLOAD_BYTES_MAX:
+            raise LimitExceeded("the size of an event in bytes", size, PAYLOAD_BYTES_MAX)
         crc = crc32c(payload, crc)
-        parts.append(FRAME.pack(len(payload), crc))
-        parts.append(payload)
+        parts += (pack(size, crc), payload)
     return b"".join(parts), crc

@@ -32,25 +32,27 @@ class Calls:
     ) -> None:
         self._redact = redact
         self._digester = digester
+        self._digest = digester.digest
         self._clean = clean
-        self._encoder = CallEncoder()
+        encoder = CallEncoder()
+        self._opening, self._started, self._finished = encoder.opening, encoder.started, encoder.finished
         self._openings: dict[_How, bytes] = {}
         self.refused: tuple[bytes, bytes, bool] = (b"", b"", False)
         """The latest payload that had to go another way, and what redaction made of it: it need not be redacted again."""
 
     def rest(self, event_type: str, fields: CallOpening | CallEnding) -> bytes | None:
         """A call's event behind its meta; None: its payload is too large, holds a secret, or something does not fit."""
-        data, redacted = self._redact(fields[4], self._digester)
+        first, second, third, fourth, raw = fields
+        data, redacted = self._redact(raw, self._digester)
         if redacted or len(data) > INLINE_BYTES_MAX:
-            self.refused = (fields[4], data, redacted)
+            self.refused = (raw, data, redacted)
             return None
-        digest = self._digester.digest(data)
+        digest = self._digest(data)
         try:
             if event_type == "CallFinished":
-                call_id, outcome, yields, gap, _ = cast("CallEnding", fields)
-                return self._encoder.finished(call_id, outcome, yields, gap, digest, data)
-            how = cast("_How", fields[:4])
-            return self._encoder.started(self._openings.get(how) or self._learn(how), digest, data)
+                return self._finished(first, second, third, fourth, digest, data)  # type: ignore[arg-type]  # its fields
+            how = (first, second, third, fourth)
+            return self._started(self._openings.get(how) or self._learn(how), digest, data)  # type: ignore[arg-type]  # so are these
         except SchemaMismatch:
             return None
 
@@ -59,7 +61,7 @@ class Calls:
         clean_version = None if version is None else self._clean(version)
         if len(self._openings) >= _OPENINGS_MAX:
             self._openings.clear()
-        opening = self._openings[how] = self._encoder.opening(kind, self._clean(name), clean_version, effect)
+        opening = self._openings[how] = self._opening(kind, self._clean(name), clean_version, effect)
         return opening
 
 

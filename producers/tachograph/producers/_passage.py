@@ -13,6 +13,7 @@ from tachograph.core.errors import AgentMisuse, InternalError, SpoolUnwritable, 
 from tachograph.producers._entry import Extra, Fields
 from tachograph.producers._failure import error_draft
 from tachograph.producers._unrecorded import warn_once
+from tachograph.schemas import CallOutcome
 
 if TYPE_CHECKING:
     from tachograph.producers._tape import RecordingTape
@@ -68,7 +69,8 @@ class LivePassage:
                 self.not_recorded(outcome.value, reason, "")
         if result is None or outcome.receipt is not None or outcome.details is not None or outcome.usage is not None:
             return self._finished_with_more(outcome, delivery, result)
-        self._ended((self.call_id, outcome.status.value, delivery.yields, delivery.gap, result), len(result))
+        status = "OK" if outcome.status is CallOutcome.OK else outcome.status.value  # an enum's value is dear
+        self._ended((self.call_id, status, delivery.yields, delivery.gap, result), len(result))
         return None
 
     def _finished_with_more(self, outcome: Outcome, delivery: Delivery, result: bytes | None) -> bytes | None:

@@ -54,6 +54,8 @@ def long_bytes(number: int) -> bytes:
     Raises:
         OverflowError: it does not fit into 64 bits.
     """
+    if SMALL_MAX < number < 1 << 20:  # sequence numbers of long streams
+        return PAIRS[number << 1 & 16383] + _LAST[number >> 13]
     if not -0x8000_0000_0000_0000 <= number <= 0x7FFF_FFFF_FFFF_FFFF:
         raise OverflowError(f"{number} does not fit into 64 bits")
     rest = number << 1 ^ number >> 63
@@ -62,8 +64,6 @@ def long_bytes(number: int) -> bytes:
         if rest < 1 << 56:
             return head + _LAST[rest >> 42 & 127 | 128] + _LAST[rest >> 49]
         return head + PAIRS[rest >> 42 & 16383] + _LAST[rest >> 56]
-    if 1 << 14 <= rest < 1 << 21:  # sequence numbers of long streams
-        return PAIRS[rest & 16383] + _LAST[rest >> 14]
     return _plain_varint(rest)
 
 
