@@ -1,11 +1,12 @@
 """The archive: what all machines have recorded, in segments in S3.
 
 `write_segment` stores events of one tenant, grouped by run, behind an index of run to blocks. `ArchiveLog` reads runs
-from them, `UnionLog` from them and the local spools.
+from them, `UnionLog` from them and the local spools. `SnapshotStore` keeps folded states.
 """
 
 from tachograph.stores.archive._index import SegmentIndex
 from tachograph.stores.archive._log import ArchiveLog
+from tachograph.stores.archive._snapshots import SnapshotPointer, SnapshotStore
 from tachograph.stores.archive._union import UnionLog
 from tachograph.stores.archive._write import SegmentRecord, StoredSegment, segments_prefix, write_segment
 
@@ -13,6 +14,8 @@ __all__ = [
     "ArchiveLog",
     "SegmentIndex",
     "SegmentRecord",
+    "SnapshotPointer",
+    "SnapshotStore",
     "StoredSegment",
     "UnionLog",
     "segments_prefix",
