@@ -55,7 +55,9 @@ class RawCheck:
                 self._check(key.run_id)
             except KeyRefused as error:
                 self._unchecked(key.run_id, error.reason)
-            except (InvalidSetting, EvidenceBroken, UnknownRun, StoreUnavailable) as error:
+            except UnknownRun:
+                continue  # its process died before its first event: there is nothing to check
+            except (InvalidSetting, EvidenceBroken, StoreUnavailable) as error:
                 self._unchecked(key.run_id, str(error))
 
     def _keys(self) -> Iterator[RunKey]:
