@@ -13,6 +13,21 @@ ENDS = ("EXECUTING", "CONFIRMED", "RECEIPTED", "FAILED", "UNKNOWN", "REFUSED")
 
 
 @st.composite
+def plain(draw: st.DrawFn) -> str:
+    """Something that an agent does by itself."""
+    number = draw(st.integers(0, 1))
+    statements = [
+        f"tool f({draw(st.integers(0, 1))}) = {number}",
+        f"state {draw(st.sampled_from('xy'))} = {number}",
+        "unrecorded g(1) socket",
+        f"approve {draw(st.sampled_from('xy'))} {draw(st.sampled_from(['yes', 'no', 'yes until 9']))}",
+        f"retrieve rules v{number}",
+        f"versioned g(1) v{number}",
+    ]
+    return draw(st.sampled_from(statements))
+
+
+@st.composite
 def histories(draw: st.DrawFn) -> list[Event]:
     """A random run of up to three agents."""
     statements = ["run start", *(f"{agent} open" for agent in AGENTS)]
@@ -21,11 +36,7 @@ def histories(draw: st.DrawFn) -> list[Event]:
     unknown = False
     for _ in range(draw(st.integers(0, 25))):
         agent = draw(st.sampled_from(AGENTS))
-        match draw(st.sampled_from(["tool", "tool", "state", "send", "receive", "effect", "decide", "unrecorded"])):
-            case "tool":
-                statements.append(f"{agent} tool f({draw(st.integers(0, 1))}) = {draw(st.integers(0, 1))}")
-            case "state":
-                statements.append(f"{agent} state {draw(st.sampled_from('xy'))} = {draw(st.integers(0, 3))}")
+        match draw(st.sampled_from(["plain", "plain", "plain", "send", "receive", "effect", "decide"])):
             case "send":
                 sent += 1
                 statements.append(f"{agent} send {draw(st.sampled_from(AGENTS))} {sent}")
@@ -35,13 +46,12 @@ def histories(draw: st.DrawFn) -> list[Event]:
             case "effect":
                 end = draw(st.sampled_from(ENDS))
                 unknown = unknown or end != "REFUSED"
-                statements.append(f"{agent} effect mail(1) {draw(st.sampled_from(KEYS))} {end}")
+                permitted = draw(st.sampled_from(["effect", "permitted x", "permitted y"]))
+                statements.append(f"{agent} {permitted} mail(1) {draw(st.sampled_from(KEYS))} {end}")
             case "decide" if unknown:
                 statements.append(f"reconciler decide mail {draw(st.sampled_from(['happened', 'not']))}")
-            case "unrecorded":
-                statements.append(f"{agent} unrecorded g(1) socket")
             case _:
-                pass
+                statements.append(f"{agent} {draw(plain())}")
     statements += [f"{agent} end" for agent in draw(st.lists(st.sampled_from(AGENTS), unique=True))]
     if draw(st.booleans()):
         statements.append("run end")

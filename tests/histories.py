@@ -4,7 +4,8 @@ r"""Histories in one line: a run's events, written as what happened.
 
 Statements are divided by `;` and happen in this order. Each is `AGENT VERB …`; values are Python literals.
 
-    run start [NAME]                     the run begins                   run imported GRADE [MISSING]
+    run start [NAME] [on INDEXES]        the run begins, on a knowledge snapshot (index to version)
+    run imported GRADE [MISSING]
     A open [in PARENT]                   a child agent begins (in `run`)  A joins [in PARENT]     as a process of its own
     A KIND NAME(ARGS) [= VALUE]          a call: model, tool, retrieval, memory, policy, approval, clock, random, id
     A KIND NAME(ARGS) ! ERROR            … that raised                    A KIND NAME(ARGS) ~     … that was cancelled
@@ -13,6 +14,9 @@ Statements are divided by `;` and happen in this order. Each is `AGENT VERB …`
     A stream NAME(ARGS) = [PIECES]       a model's answer in pieces
     A effect NAME(ARGS) KEY STATE        an effect: EXECUTING, CONFIRMED, RECEIPTED (confirmed with a receipt), FAILED,
                                          UNKNOWN, REFUSED (by the ledger); KEY is `-` for none
+    A permitted ACTION NAME(ARGS) …      an effect, as above, that needs the approval of an action
+    A approve ACTION yes|no [until MS]   a decision on an action, that expires at a moment (events are a moment apart)
+    A retrieve INDEX VERSION             from an index                    A versioned NAME(ARGS) VERSION   a tool
     A decide NAME happened|not           the latest effect of that name that is UNKNOWN is decided, by a person
     A send B VALUE                       a message; they are numbered 1, 2, … over the run
     A receive N                          message N arrives                A wait                  for a message
@@ -33,6 +37,8 @@ from tachograph.core.causality import EventId
 from tachograph.schemas import (
     AgentFinished,
     AgentStarted,
+    ApprovalRequest,
+    ApprovalResponse,
     ArtifactWritten,
     BodyErased,
     CallChunk,
@@ -53,10 +59,15 @@ from tachograph.schemas import (
     Fidelity,
     MessageReceived,
     MessageSent,
+    RequestDetails,
+    ResponseDetails,
+    RetrievalRequest,
+    RetrievalResponse,
     RunFinished,
     RunImported,
     RunStarted,
     StateChanged,
+    ToolRequest,
 )
 
 RUN_ID = "r1"
@@ -94,6 +105,10 @@ class _Teller:
             "unrecorded": self._unrecorded,
             "stream": self._stream,
             "effect": self._effect,
+            "permitted": self._permitted,
+            "approve": self._approve,
+            "retrieve": self._retrieve,
+            "versioned": self._versioned,
             "decide": self._decide,
             "send": self._send,
             "wait": self._wait,
@@ -115,8 +130,12 @@ class _Teller:
     def _start(self, agent: str, rest: str) -> None:
         meta = self._meta(agent)
         nothing = body({"args": [], "kwargs": {}})
+        name, _, indexes = rest.partition("on ")
+        inputs = body({"knowledge_snapshot": ast.literal_eval(indexes)} if indexes else {})
         self._say(
-            RunStarted(meta, rest or "history", "histories:main", nothing, body({}), None, None, "default", "none/1")
+            RunStarted(
+                meta, name.strip() or "history", "histories:main", nothing, inputs, None, None, "default", "none/1"
+            )
         )
 
     def _imported(self, agent: str, rest: str) -> None:
@@ -182,11 +201,19 @@ class _Teller:
         self._finish(agent, call_id, CallOutcome.OK, None, None)
 
     def _begin_call(
-        self, agent: str, kind: str, call: str, effect: EffectClass = "none", key: str | None = None
+        self,
+        agent: str,
+        kind: str,
+        call: str,
+        effect: EffectClass = "none",
+        key: str | None = None,
+        *,
+        version: str | None = None,
+        details: RequestDetails | None = None,
     ) -> int:
         name, arguments = named(call)
         meta = self._meta(agent)
-        self._say(CallStarted(meta, cast("CallKind", kind), name, None, effect, key, 1, None, body(arguments)))
+        self._say(CallStarted(meta, cast("CallKind", kind), name, version, effect, key, 1, details, body(arguments)))
         return meta.seq
 
     def _finish(
@@ -199,18 +226,41 @@ class _Teller:
         *,
         receipt: str | None = None,
         unrecorded: str | None = None,
+        details: ResponseDetails | None = None,
     ) -> None:
         result = body(value) if outcome is CallOutcome.OK and unrecorded is None else None
         proof = body(receipt) if receipt is not None else None
         meta = self._meta(agent)
-        self._say(CallFinished(meta, call_id, outcome, 0, 0, 0, unrecorded, None, None, failure, proof, result))
+        self._say(CallFinished(meta, call_id, outcome, 0, 0, 0, unrecorded, None, details, failure, proof, result))
 
     # -- effects
 
-    def _effect(self, agent: str, rest: str) -> None:
+    def _permitted(self, agent: str, rest: str) -> None:
+        action, _, effect = rest.partition(" ")
+        self._effect(agent, effect, ToolRequest(None, sha256(action.encode()).hexdigest()))
+
+    def _approve(self, agent: str, rest: str) -> None:
+        action, decision, *until = rest.split()
+        request = ApprovalRequest(sha256(action.encode()).digest())
+        call_id = self._begin_call(agent, "approval", "ask(1)", details=request)
+        expiry = int(until[1]) * 1_000 if until else None
+        response = ApprovalResponse("ann", decision == "yes", 0, expiry)
+        self._finish(agent, call_id, CallOutcome.OK, decision, None, details=response)
+
+    def _retrieve(self, agent: str, rest: str) -> None:
+        index, version = rest.split()
+        call_id = self._begin_call(agent, "retrieval", "find(1)", details=RetrievalRequest(index, version, "{}"))
+        self._finish(agent, call_id, CallOutcome.OK, [], None, details=RetrievalResponse(()))
+
+    def _versioned(self, agent: str, rest: str) -> None:
+        call, version = rest.rsplit(None, 1)
+        call_id = self._begin_call(agent, "tool", call, version=version)
+        self._finish(agent, call_id, CallOutcome.OK, 1, None)
+
+    def _effect(self, agent: str, rest: str, details: ToolRequest | None = None) -> None:
         call, written, state = rest.rsplit(None, 2)
         key = None if written == "-" else written
-        call_id = self._begin_call(agent, "tool", call, "write", key)
+        call_id = self._begin_call(agent, "tool", call, "write", key, details=details)
         if state == "REFUSED":
             self._finish(agent, call_id, CallOutcome.ERROR, None, error("ReconciliationRequired"))
             return

@@ -100,7 +100,45 @@ FIRES = [
         "a begin tool look(1)",
         ("r1/a#1.2",),
     ),
+    (
+        "APPROVAL_MISSING",
+        FailureClass.AUTHORITY,
+        "a permitted refund refund(7) k1 RECEIPTED",
+        ("r1/a#1.2",),
+    ),
+    (
+        "APPROVAL_DENIED",
+        FailureClass.AUTHORITY,
+        "a approve refund yes; a approve refund no; a permitted refund refund(7) k1 RECEIPTED",
+        ("r1/a#1.5", "r1/a#1.6"),
+    ),
+    (
+        "APPROVAL_EXPIRED",
+        FailureClass.APPROVAL,
+        "a approve refund yes until 5; a permitted refund refund(7) k1 RECEIPTED",
+        ("r1/a#1.3", "r1/a#1.4"),
+    ),
+    (
+        "APPROVAL_FOR_ANOTHER_ACTION",
+        FailureClass.APPROVAL,
+        "a approve refund-1 yes; a permitted refund-2 refund(2) k1 UNKNOWN",
+        ("r1/a#1.3", "r1/a#1.4"),
+    ),
+    (
+        "SCHEMA_DRIFT",
+        FailureClass.DATA,
+        "a versioned look(1) v1; a versioned look(2) v1; b open; b versioned look(1) v2; b end",
+        ("r1/a#1.2", "r1/b#1.2"),
+    ),
+    (
+        "WAIT_CYCLE",
+        FailureClass.CONCURRENCY,
+        "b open; c open; b send c 1; c receive 1; b wait; c wait",
+        ("r1/b#1.3", "r1/c#1.4"),
+    ),
 ]
+
+ON_A_SNAPSHOT = "run start on {'rules': 'v2'}; a open; "
 
 NEARLY = [
     (
@@ -195,6 +233,43 @@ NEARLY = [
     ("MESSAGE_LOST", "it arrived", "b open; a send b 1; b receive 1; b end"),
     ("AGENT_STUCK", "the message came", "b open; a wait; b send a 1; a receive 1; b end"),
     ("AGENT_STUCK", "the wait was cancelled", "a tool look(1) ~"),
+    ("APPROVAL_MISSING", "it needs none", "a effect refund(7) k1 RECEIPTED"),
+    ("APPROVAL_MISSING", "it never left", "a permitted refund refund(7) k1 REFUSED"),
+    (
+        "APPROVAL_MISSING",
+        "another agent asked",
+        "b open; b approve refund yes; a permitted refund refund(7) k1 RECEIPTED; b end",
+    ),
+    (
+        "APPROVAL_DENIED",
+        "it was granted in the end",
+        "a approve refund no; a approve refund yes; a permitted refund refund(7) k1 RECEIPTED",
+    ),
+    (
+        "APPROVAL_DENIED",
+        "the refusal came later",
+        "a approve refund yes; a permitted refund refund(7) k1 RECEIPTED; a approve refund no",
+    ),
+    ("APPROVAL_EXPIRED", "it had time left", "a approve refund yes until 6; a permitted refund refund(7) k1 RECEIPTED"),
+    (
+        "APPROVAL_EXPIRED",
+        "it was asked for again",
+        "a approve refund yes until 5; a approve refund yes until 99; a permitted refund refund(7) k1 RECEIPTED",
+    ),
+    (
+        "APPROVAL_FOR_ANOTHER_ACTION",
+        "both were approved",
+        "a approve refund-1 yes; a approve refund-2 yes; a permitted refund-2 refund(2) k1 RECEIPTED",
+    ),
+    (
+        "APPROVAL_FOR_ANOTHER_ACTION",
+        "the other was refused",
+        "a approve refund-1 no; a permitted refund-2 refund(2) k1 RECEIPTED",
+    ),
+    ("SCHEMA_DRIFT", "another tool", "a versioned look(1) v1; a versioned find(1) v2"),
+    ("WAIT_CYCLE", "one of them ended", "b open; b send a 1; a receive 1; a wait; b end"),
+    ("WAIT_CYCLE", "a third could still send", "b open; c open; b wait; a wait; c begin tool look(1)"),
+    ("WAIT_CYCLE", "a message is on its way", "b open; a send b 1; b wait; a wait"),
 ]
 
 
@@ -210,6 +285,23 @@ def test_a_history_that_shows_it(name: str, failure_class: FailureClass, text: s
 def test_a_history_that_nearly_shows_it(name: str, why: str, text: str) -> None:
     """It is not found where that one thing is otherwise."""
     assert name not in names(START + text + END), why
+
+
+def test_an_index_that_is_not_the_snapshots() -> None:
+    """Found where the input snapshot names another version of the index; an index that it does not name is free."""
+    hits = shown(ON_A_SNAPSHOT + "a retrieve rules v2; a retrieve rules v1; a retrieve other v1" + END)
+    assert [(hit.name, hit.failure_class, hit.event_ids) for hit in hits] == [
+        ("RETRIEVAL_FROM_WITHDRAWN_INDEX", FailureClass.RETRIEVAL, ("r1/a#1.4",))
+    ]
+    assert names(ON_A_SNAPSHOT + "a retrieve rules v2; a retrieve other v1" + END) == []
+    assert names(START + "a retrieve rules v1" + END) == []
+
+
+def test_a_circle_is_told_once() -> None:
+    """Agents that wait for each other are not each told to be stuck as well."""
+    found = names(START + "b open; b send a 1; a receive 1; b wait; a wait; run end")
+    assert "WAIT_CYCLE" in found
+    assert "AGENT_STUCK" not in found
 
 
 def test_every_signature_has_both() -> None:

@@ -13,8 +13,8 @@ from tachograph.control._preview import Previewer
 from tachograph.control._screen import Part, Screen, Span
 from tachograph.control._settings import Settings
 from tachograph.core.causality import EventId, hlc_ms
-from tachograph.core.cut import Skew, Wait, deadlocked, waits
-from tachograph.core.state import AgentState, EffectRecord, RunState
+from tachograph.core.cut import Skew, Wait, waits
+from tachograph.core.state import AgentState, EffectRecord, RunState, deadlocked
 from tachograph.schemas import ROOT_AGENT_ID, EffectState
 from tachograph.stores import FleetState, linked_runs, state_at
 

@@ -6,12 +6,13 @@ import random
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
+from tachograph.core.boundary._details import as_digest
 from tachograph.core.boundary._failure import outcome_of_error, outcome_of_value
 from tachograph.core.boundary._tape import Passage, Tape
 from tachograph.core.boundary._tool import spec_of
 from tachograph.core.boundary._values import IMMEDIATE, Fact, Outcome, Request, RunContext
 from tachograph.core.errors import InternalError
-from tachograph.schemas import CallKind, RequestDetails
+from tachograph.schemas import CallKind, RequestDetails, ToolRequest
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -111,6 +112,8 @@ def request_for(
     """The request of a call to a function, with what its `tool` declaration says."""
     spec = spec_of(function)
     key = spec.idempotency_key(*args, **kwargs) if spec.idempotency_key else None
+    if spec.permission is not None and details is None:
+        details = ToolRequest(spec.version, as_digest(spec.permission(*args, **kwargs)).hex())
     arguments = {"args": list(args), "kwargs": dict(kwargs)}
     # By place: keywords would cost as much as all the rest, and this is on the path of every call.
     return Request(

@@ -29,6 +29,8 @@ class ToolSpec:
     unknown: tuple[type[BaseException], ...] = ()
     failed: tuple[type[BaseException], ...] = ()
     raises: tuple[type[BaseException], ...] = ()
+    permission: Callable[..., object] | None = None
+    """Called with the tool's own arguments; gives the action that must have been approved."""
 
 
 def tool(
@@ -40,6 +42,7 @@ def tool(
     unknown: tuple[type[BaseException], ...] = (),
     failed: tuple[type[BaseException], ...] = (),
     raises: tuple[type[BaseException], ...] = (),
+    permission: Callable[..., object] | None = None,
 ) -> Callable[[Function], Function]:
     """Declare a function as a tool.
 
@@ -51,6 +54,8 @@ def tool(
         unknown: exceptions after which nobody knows whether the effect happened.
         failed: exceptions that prove that it did not happen. Every other exception of an effect means UNKNOWN.
         raises: exception classes that a replay may have to raise again.
+        permission: called with the tool's arguments; gives what `approval(…, action_digest=…)` was asked for, so that an
+            effect without it, after its expiry or against a refusal is found.
 
     Raises:
         InvalidSetting: `effect` is none of the three.
@@ -67,6 +72,7 @@ def tool(
             unknown=unknown,
             failed=failed,
             raises=raises,
+            permission=permission,
         )
         setattr(function, _ATTRIBUTE, spec)
         return function

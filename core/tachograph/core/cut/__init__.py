@@ -9,7 +9,7 @@ from tachograph.core.cut._closure import cut_at_event, cut_at_positions, cut_at_
 from tachograph.core.cut._cones import Cone, future, past
 from tachograph.core.cut._cut import Cut, Proof, proof
 from tachograph.core.cut._fleets import Links, fleet_of
-from tachograph.core.cut._waits import Wait, deadlocked, waits
+from tachograph.core.cut._waits import Wait, waits
 
 __all__ = [
     "Causality",
@@ -24,7 +24,6 @@ __all__ = [
     "cut_at_event",
     "cut_at_positions",
     "cut_at_time",
-    "deadlocked",
     "fleet_of",
     "future",
     "past",

@@ -9,6 +9,7 @@ from tachograph.core.state._bytes import state_bytes, state_from_bytes
 from tachograph.core.state._digest import StreamValues, state_digest, values_digest
 from tachograph.core.state._fold import fold, skip
 from tachograph.core.state._folding import Folding, Taken
+from tachograph.core.state._gates import Approval
 from tachograph.core.state._hits import FailureClass, Severity, SignatureHit
 from tachograph.core.state._model import (
     LOOP_MIN,
@@ -22,10 +23,13 @@ from tachograph.core.state._model import (
 )
 from tachograph.core.state._replayability import Replayability, replayability
 from tachograph.core.state._signatures import signatures
+from tachograph.core.state._waiting import RECEIVING, deadlocked, is_blocked, is_free, running_agents
 
 __all__ = [
     "LOOP_MIN",
+    "RECEIVING",
     "AgentState",
+    "Approval",
     "EffectRecord",
     "FailureClass",
     "Folding",
@@ -38,9 +42,13 @@ __all__ = [
     "Streak",
     "StreamValues",
     "Taken",
+    "deadlocked",
     "empty",
     "fold",
+    "is_blocked",
+    "is_free",
     "replayability",
+    "running_agents",
     "signatures",
     "skip",
     "state_bytes",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from tachograph.core.causality import EventId
 from tachograph.core.effects import transition
 from tachograph.core.state._model import EffectRecord, RunState, Stamp
-from tachograph.schemas import CallFinished, CallStarted, EffectState, EffectTransitioned, EventMeta
+from tachograph.schemas import CallFinished, CallStarted, EffectState, EffectTransitioned, EventMeta, ToolRequest
 
 _DECIDED = (EffectState.RECONCILED, EffectState.FAILED)
 
 
-def called(state: RunState, event: CallStarted) -> None:
-    """An effect is planned."""
+def called(state: RunState, event: CallStarted, told_us: int | None) -> None:
+    """An effect is planned; `told_us` is the time that its agent was told last."""
     meta = event.meta
     record = _record(state, _effect_id(meta, meta.seq))
     record.agent_id = meta.agent_id
@@ -22,6 +22,9 @@ def called(state: RunState, event: CallStarted) -> None:
     record.idempotency_key = event.idempotency_key
     record.arguments = event.arguments
     record.attempt = event.attempt
+    if isinstance(event.details, ToolRequest):
+        record.permission = event.details.permission
+    record.started_us = meta.recorded_at_us if told_us is None else told_us
 
 
 def came_back(state: RunState, event: CallFinished) -> None:

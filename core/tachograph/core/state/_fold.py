@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Never, cast
 
+from tachograph.core.causality import EventId
 from tachograph.core.state._effects import called, came_back, moved
+from tachograph.core.state._gates import Approval, FirstUse, was_decided, was_versioned
 from tachograph.core.state._model import AgentState, Letter, OpenCall, RunState
 from tachograph.core.state._parts import answered, was_received, was_sent, was_unrecorded, was_used, went_out
 from tachograph.schemas import (
     AgentFinished,
     AgentStarted,
+    ApprovalRequest,
+    ApprovalResponse,
     ArtifactWritten,
     BodyErased,
     CallChunk,
@@ -24,6 +28,7 @@ from tachograph.schemas import (
     EvidenceFrozen,
     MessageReceived,
     MessageSent,
+    RetrievalRequest,
     RunFinished,
     RunImported,
     RunStarted,
@@ -120,9 +125,17 @@ def _ended(agent: AgentState, event: AgentFinished | RunFinished) -> None:
 
 def _call_started(state: RunState, agent: AgentState, event: CallStarted) -> None:
     meta = event.meta
-    went_out(agent, meta.seq, OpenCall(event.kind, event.name, event.arguments.digest, meta.hlc, event.effect))
+    call = OpenCall(event.kind, event.name, event.arguments.digest, meta.hlc, event.effect)
+    details = event.details
+    if isinstance(details, ApprovalRequest):
+        call.action = details.action_digest.hex()
+    elif isinstance(details, RetrievalRequest):
+        was_versioned(state.index_versions, details.index, details.index_version, _use(meta))
+    elif event.kind == "tool" and event.version is not None:
+        was_versioned(state.tool_versions, event.name, event.version, _use(meta))
+    went_out(agent, meta.seq, call)
     if event.effect == "write":
-        called(state, event)
+        called(state, event, agent.logical_time_us)
 
 
 def _call_chunk(state: RunState, agent: AgentState, event: CallChunk) -> None:
@@ -142,6 +155,17 @@ def _call_finished(state: RunState, agent: AgentState, event: CallFinished) -> N
     answered(agent, call, event.call_id, event.outcome.encode() if event.result is None else event.result.digest)
     if call.effect == "write":
         came_back(state, event)
+    if call.action is not None and isinstance(event.details, ApprovalResponse):
+        was_decided(state.approvals, call.action, _approval(event.meta, event.details))
+
+
+def _approval(meta: EventMeta, details: ApprovalResponse) -> Approval:
+    hlc, event_id = _use(meta)
+    return Approval(hlc, event_id, meta.agent_id, details.granted, details.approver, details.expires_at_us)
+
+
+def _use(meta: EventMeta) -> FirstUse:
+    return meta.hlc, str(EventId(meta.run_id, meta.agent_id, meta.incarnation, meta.seq))
 
 
 def _message_sent(state: RunState, agent: AgentState, event: MessageSent) -> None:

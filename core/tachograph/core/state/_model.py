@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tachograph.core.state._gates import Approval, FirstUse
 from tachograph.schemas import Body, EffectClass, EffectState, EndOutcome, Fidelity
 
 RunStatus = Literal["UNSEEN", "RUNNING", "FINISHED"]
@@ -28,6 +29,8 @@ class OpenCall:
     """Digest."""
     hlc: int
     effect: EffectClass
+    action: str | None = None
+    """Of an approval: the digest of the action it is for, in hex."""
 
 
 @dataclass(slots=True)
@@ -116,6 +119,10 @@ class EffectRecord:
     idempotency_key: str | None = None
     arguments: Body | None = None
     attempt: int = 1
+    permission: str | None = None
+    """Digest of the action that must be approved for it, in hex; None: none is needed."""
+    started_us: int = 0
+    """When it started: the time that the agent was told last, else that of its recorder."""
     state: EffectState = EffectState.PLANNED
     left: bool = False
     """Whether it was executed at all."""
@@ -173,6 +180,12 @@ class RunState:
     """Messages whose receipt was seen before their sending."""
     effects: dict[str, EffectRecord] = field(default_factory=dict[str, EffectRecord])
     """By effect id."""
+    approvals: dict[str, list[Approval]] = field(default_factory=dict[str, list[Approval]])
+    """By the digest of the action, in hex; in order of time."""
+    tool_versions: dict[str, dict[str, FirstUse]] = field(default_factory=dict[str, dict[str, FirstUse]])
+    """By tool: version to its first use."""
+    index_versions: dict[str, dict[str, FirstUse]] = field(default_factory=dict[str, dict[str, FirstUse]])
+    """By index of retrievals: version to its first use."""
     unrecorded: dict[str, str] = field(default_factory=dict[str, str])
     """Event id to why a result could not be recorded."""
     erased: set[bytes] = field(default_factory=set[bytes])

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, cast
 
+from tachograph.core.causality import EventId
+from tachograph.core.state._gates import was_versioned
 from tachograph.core.state._model import AgentState, Letter, OpenCall, RunState
 from tachograph.core.state._parts import answered, was_received, was_sent, was_unrecorded, was_used, went_out
 from tachograph.schemas import Body, CallKind, CallOutcome, EffectClass, Picked, Usage
@@ -17,7 +19,7 @@ Apply: TypeAlias = "Callable[[RunState, AgentState, Picked], bool]"
 """Adds what was picked to a stream that is just before it; it does not move the stream."""
 
 _Meta: TypeAlias = "tuple[int, int, bytes, int | None]"
-_CallStarted: TypeAlias = "tuple[int, int, bytes, int | None, CallKind, str, EffectClass, bytes]"
+_CallStarted: TypeAlias = "tuple[int, int, bytes, int | None, CallKind, str, str | None, EffectClass, bytes]"
 _CallFinished: TypeAlias = (
     "tuple[int, int, bytes, int | None, int, CallOutcome, str | None, Usage | None, bytes | None]"
 )
@@ -27,10 +29,12 @@ _StateChanged: TypeAlias = "tuple[int, int, bytes, int | None, str, Body]"
 
 
 def _call_started(state: RunState, agent: AgentState, picked: _CallStarted) -> bool:
-    del state
-    seq, hlc, _, _, kind, name, effect, arguments = picked
-    if effect == "write":
+    seq, hlc, _, _, kind, name, version, effect, arguments = picked
+    if effect == "write" or kind in _GATED:
         return False
+    if version is not None and kind == "tool":
+        use = hlc, str(EventId(state.run_id, agent.agent_id, agent.incarnation, seq))
+        was_versioned(state.tool_versions, name, version, use)
     went_out(agent, seq, OpenCall(kind, name, arguments, hlc, effect))
     return True
 
@@ -39,7 +43,7 @@ def _call_finished(state: RunState, agent: AgentState, picked: _CallFinished) ->
     seq, _, _, _, call_id, outcome, unrecorded, usage, result = picked
     call = agent.open_calls.get(call_id)
     if call is not None:
-        if call.effect == "write":
+        if call.effect == "write" or call.action is not None:
             return False
         del agent.open_calls[call_id]
         answered(agent, call, call_id, outcome.encode() if result is None else result)
@@ -78,10 +82,13 @@ def _position_only(state: RunState, agent: AgentState, picked: _Meta) -> bool:
 
 _OK = CallOutcome.OK
 
+_GATED = frozenset({"approval", "retrieval"})
+"""Kinds whose details count."""
+
 PICKED = cast(
     "Mapping[str, tuple[tuple[str, ...], Apply]]",
     {
-        "CallStarted": (("kind", "name", "effect", "arguments.digest"), _call_started),
+        "CallStarted": (("kind", "name", "version", "effect", "arguments.digest"), _call_started),
         "CallChunk": ((), _position_only),
         "CallFinished": (("call_id", "outcome", "unrecorded", "usage", "result.digest"), _call_finished),
         "MessageSent": (("message_id", "to_agent_id", "body.digest"), _message_sent),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tachograph.core.causality import EventId
+from tachograph.core.state._gate_rules import drifts, gates, withdrawn
 from tachograph.core.state._hits import FailureClass, Severity, SignatureHit
 from tachograph.core.state._model import AgentState, RunState
 from tachograph.core.state._repeats import repeats
+from tachograph.core.state._waiting import deadlocked
 from tachograph.schemas import EffectState
 
 
@@ -88,8 +90,24 @@ def _left_unknown(state: RunState) -> Iterator[SignatureHit]:
             )
 
 
+def _circle(state: RunState) -> Iterator[SignatureHit]:
+    circle = deadlocked(state)
+    if circle:
+        waiting = [agent for agent in state.agents.values() if agent.agent_id in circle and agent.open_calls]
+        yield SignatureHit(
+            "WAIT_CYCLE",
+            FailureClass.CONCURRENCY,
+            circle[0],
+            tuple(sorted(_event_id(state, agent, max(agent.open_calls)) for agent in waiting)),
+            f"Agents {', '.join(map(repr, circle))} wait for a message from each other, and nobody else can send one.",
+        )
+
+
 def _stuck(state: RunState) -> Iterator[SignatureHit]:
+    circle = deadlocked(state)
     for agent in state.agents.values():
+        if agent.agent_id in circle:
+            continue
         for seq, call in agent.open_calls.items():
             waits = "waits for a message" if call.kind == "messages" else f"waits for {call.kind} {call.name}"
             yield SignatureHit(
@@ -119,5 +137,5 @@ def _event_id(state: RunState, agent: AgentState, seq: int) -> str:
 
 _Rule = Callable[[RunState], Iterator[SignatureHit]]
 
-_ALWAYS: tuple[_Rule, ...] = (repeats, _unknown, _without_receipt, _loops)
-_WHEN_OVER: tuple[_Rule, ...] = (_lost, _left_unknown, _stuck, _truncated)
+_ALWAYS: tuple[_Rule, ...] = (repeats, gates, _unknown, withdrawn, drifts, _without_receipt, _loops)
+_WHEN_OVER: tuple[_Rule, ...] = (_circle, _lost, _left_unknown, _stuck, _truncated)
