@@ -64,21 +64,29 @@ class _Upper(_Remembered[bytes]):
         return bits >> 6 << 27
 
 
-def _two(bytes_of: int) -> int | None:
-    """The 14 bits in two bytes of a number that goes on; None where it does not."""
-    low, high = bytes_of & 255, bytes_of >> 8
-    return (low & 127) | (high & 127) << 7 if low & high & 128 else None
+def _pairs(step: int, *, signed: bool = False) -> list[int | None]:
+    """By two bytes of a number that goes on: the 14 bits in them, `step` for each; None where it does not go on.
 
+    Args:
+        step: what the lowest bit stands for.
+        signed: the lowest bit is a sign, which the two bytes of no negative number have; the next one stands for `step`.
+    """
+    every = 2 if signed else 1
+    found: list[int | None] = [None] * (1 << 16)
+    for high in range(128):
+        first = (high | 128) << 8 | 128
+        begin = (high << 7) // every
+        found[first : first + 128 : every] = range(begin * step, (begin + 128 // every) * step, step)
+    return found
 
-_PAIRS = [_two(pair) for pair in range(1 << 16)]
 
 NAMES: dict[str, object] = {
     "CorruptPayload": CorruptPayload,
     "LimitExceeded": LimitExceeded,
     "StructError": struct.error,
     "clock": struct.Struct("<HH5s").unpack_from,
-    "lower": [None if bits is None or bits & 1 else bits >> 1 for bits in _PAIRS],
-    "middle": [None if bits is None else bits << 13 for bits in _PAIRS],
+    "lower": _pairs(1, signed=True),
+    "middle": _pairs(1 << 13),
     "upper": _Upper(),
     "before_told": struct.Struct("<BQB").unpack_from,
     "telling": struct.Struct("<QB").unpack_from,
