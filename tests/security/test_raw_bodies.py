@@ -192,6 +192,27 @@ def test_nothing_raw_is_kept_of_a_run_that_was_shredded(tmp_path: Path) -> None:
     assert list(home.raw.directory_of(run_id).iterdir()) == [home.raw.directory_of(run_id) / "key"]
 
 
+def test_a_run_can_be_shredded_while_it_is_recorded(tmp_path: Path) -> None:
+    """Recording goes on; what it still adds cannot be opened."""
+    home = Home.open(tmp_path / "home", create=True)
+
+    def control(run: Run) -> None:
+        with run.agent("a") as agent:
+            agent.set_state("mail", ADDRESS)
+            agent.call(raw_fleet.send_mail, ADDRESS)
+            recorder.statistics()
+            home.raw.shred(run.id)
+            agent.set_state("mail", ADDRESS)
+            agent.call(raw_fleet.send_mail, ADDRESS)
+
+    with Recorder(home.path, raw=True) as recorder:
+        recorder.record(control)
+    assert recorder.latest_run_id is not None
+    with pytest.raises(KeyRefused, match="shredded"):
+        home.raw.run(recorder.latest_run_id)
+    assert findings(home) == [(FindingKind.RAW_UNCHECKED, "warning")]
+
+
 def boxes(home: Home, run_id: str) -> tuple[Path, list[tuple[int, int]]]:
     """The one pack of a run, with offset and size of every box in it."""
     (pack,) = home.raw.directory_of(run_id).glob("*.pack")

@@ -123,7 +123,8 @@ class RawBodies:
                     sync_directory(path.parent)
                     self._known.add(path)
             except OSError as error:
-                raise StoreUnavailable(str(path), reason_of(error)) from error
+                if not _is_shredded(path):
+                    raise StoreUnavailable(str(path), reason_of(error)) from error
 
     def abandon(self) -> None:
         """Forget what was put and begin new packs: a forked child must not write into its parent's."""
@@ -218,6 +219,12 @@ class RawBodies:
         found = made if ours else read_run_key(path)
         assert found is not None
         return found
+
+
+def _is_shredded(pack: Path) -> bool:
+    """Whether a pack is gone because everything raw of its run was to go."""
+    found = read_run_key(pack.with_name(_KEY))
+    return found is not None and found.wrapped is None
 
 
 def _made(key: bytes) -> _Keys:
