@@ -17,6 +17,7 @@ from redis import Redis
 from cli import tacho
 from listening import listening
 from tachograph.stores.backend import Backend, backend_of
+from tachograph.stores.kafka import TOPICS, ensure_topics
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +75,14 @@ def test_what_is_printed_can_be_run_by_a_shell(home: Path) -> None:
     assert {
         path.stat().st_mode & 0o077 for path in (key, home / "dev" / "tacho.toml", home / "dev" / "servers.json")
     } == {0}
+
+
+def test_the_topics_are_there(home: Path) -> None:
+    """Nobody has to make them first."""
+    kafka = backend(home).kafka
+    assert kafka is not None
+    report = ensure_topics(kafka, TOPICS)
+    assert (report.created, report.drift) == ((), ())
 
 
 def test_data_outlives_down_and_up(home: Path) -> None:

@@ -17,6 +17,7 @@ from tachograph.control.dev._server import Server
 from tachograph.control.dev._sources import fresh_key
 from tachograph.control.dev._state import State, locked, read_state, write_private, write_state
 from tachograph.core.ports import Progress
+from tachograph.stores.backend import backend_of
 
 PORTS = (FIRST, LAST)
 """Where free ports are taken from."""
@@ -74,6 +75,7 @@ def up(
             _fetch(servers, progress)
             state = _start(directory, state, servers, started, progress)
             _wait(servers, state, progress)
+            _ensure_topics(directory, state, wanted)
         except BaseException:
             _undo(directory, started)
             raise
@@ -141,6 +143,17 @@ def _wait(servers: Sequence[Server], state: State, progress: Progress) -> None:
         progress(done, len(servers), f"waiting for {server.name}")
         server.wait(state.processes[server.name])
     progress(len(servers), len(servers), "ready")
+
+
+def _ensure_topics(directory: Path, state: State, wanted: Sequence[str]) -> None:
+    """Make the topics that are missing."""
+    kafka = backend_of(settings_of(directory, state)).kafka
+    if kafka is None or not any(name.startswith("kafka") for name in wanted):
+        return
+    # The client takes a while to load: who only wants S3 does without.
+    from tachograph.stores.kafka import TOPICS, ensure_topics
+
+    ensure_topics(kafka, TOPICS)
 
 
 def _undo(directory: Path, started: Mapping[str, Process]) -> None:
