@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from time import monotonic
 
-from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
 from tachograph.stores.backend import KafkaSettings
 from tachograph.stores.kafka import EventConsumer, Record
+from tachograph.stores.kafka._consumer import _record as record_of
+from tachograph.stores.kafka._topics import record_bytes_max
 
 _NUMBERS = count(1)
 SECONDS_MAX = 30.0
@@ -38,6 +40,38 @@ def delete_before(settings: KafkaSettings, topic: str, offset: int) -> None:
     client = admin(settings)
     for done in client.delete_records([TopicPartition(topic, 0, offset)]).values():
         done.result(SECONDS_MAX)
+
+
+def set_limit(settings: KafkaSettings, topic: str, record_bytes: int) -> None:
+    """Change how large a record of a topic may be, as an operator would; returns when the broker has heard of it."""
+    client = admin(settings)
+    entry = ConfigEntry("max.message.bytes", str(record_bytes), incremental_operation=AlterConfigOpType.SET)
+    asked = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
+    for done in client.incremental_alter_configs([asked]).values():
+        done.result(SECONDS_MAX)
+    while record_bytes_max(settings, topic) != record_bytes:
+        pass
+
+
+def read_all(settings: KafkaSettings, topic: str) -> list[Record]:
+    """Every record of a topic, as a reader apart from ours finds them."""
+    client = Consumer({"bootstrap.servers": settings.bootstrap, "group.id": "read-all", "enable.auto.commit": False})
+    try:
+        partitions = client.list_topics(topic, timeout=SECONDS_MAX).topics[topic].partitions
+        starts = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions]
+        ends = {number: client.get_watermark_offsets(TopicPartition(topic, number))[1] for number in partitions}
+        client.assign(starts)
+        records: list[Record] = []
+        while any(end > position(client, topic, number) for number, end in ends.items()):
+            records += [record_of(message) for message in client.consume(1000, 0.2)]
+        return records
+    finally:
+        client.close()
+
+
+def position(client: Consumer, topic: str, number: int) -> int:
+    """Offset of the next record of a partition."""
+    return max(0, client.position([TopicPartition(topic, number)])[0].offset)
 
 
 def fill(settings: KafkaSettings, topic: str, rows: Iterable[tuple[int, bytes]]) -> None:

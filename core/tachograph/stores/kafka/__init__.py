@@ -1,6 +1,6 @@
 """Kafka: reading and writing events. The only package that imports the clients of confluent_kafka.
 
-`EventConsumer` reads, `ensure_topics` makes topics and tells how they differ from `TOPICS`. Errors are translated in `_library`.
+`EventConsumer` reads, `EventProducer` sends, `ensure_topics` makes topics and tells how they differ from `TOPICS`. Errors are translated in `_library`.
 """
 
 from tachograph.stores.kafka._consumer import EventConsumer
@@ -9,11 +9,13 @@ from tachograph.stores.kafka._errors import (
     KafkaFatal,
     KafkaUnavailable,
     NotAuthorised,
+    QueueFull,
     RecordRefused,
     RecordTooLarge,
     TopicMissing,
 )
 from tachograph.stores.kafka._plans import TOPICS, TopicPlan, topic_name, topic_plans
+from tachograph.stores.kafka._producer import EventProducer, Failed, ProducerStatistics
 from tachograph.stores.kafka._topics import TopicDrift, TopicReport, ensure_topics
 from tachograph.stores.kafka._values import ConsumerStatistics, PartitionStatistics, Record, Skipped, TopicPartition
 
@@ -22,10 +24,14 @@ __all__ = [
     "CommitRefused",
     "ConsumerStatistics",
     "EventConsumer",
+    "EventProducer",
+    "Failed",
     "KafkaFatal",
     "KafkaUnavailable",
     "NotAuthorised",
     "PartitionStatistics",
+    "ProducerStatistics",
+    "QueueFull",
     "Record",
     "RecordRefused",
     "RecordTooLarge",

@@ -2,6 +2,7 @@
 
 StoreUnavailable
 ├── KafkaUnavailable   no broker answers, or none in time: the same call may succeed later
+│   └── QueueFull      too many records wait for a broker
 ├── KafkaFatal         a client that can do no more; a new one can
 ├── NotAuthorised      the cluster knows this user and refuses, or does not know it
 ├── TopicMissing       a topic is not there
@@ -22,6 +23,19 @@ class KafkaUnavailable(StoreUnavailable):
         bootstrap: where the cluster is looked for.
         reason: what happened.
     """
+
+
+class QueueFull(KafkaUnavailable):
+    """Too many records wait to be acknowledged; the one that was to be added is still its caller's.
+
+    Args:
+        bootstrap: where the cluster is.
+        waiting: records that wait.
+    """
+
+    def __init__(self, bootstrap: str, waiting: int) -> None:
+        self.waiting = waiting
+        super().__init__(bootstrap, f"{waiting} records wait to be acknowledged; flush, then send this one again")
 
 
 class KafkaFatal(StoreUnavailable):
@@ -81,9 +95,7 @@ class RecordTooLarge(StoreUnavailable):
         self.size = size
         self.limit = limit
         than = "than the broker takes" if limit is None else f"than the {limit} that it takes"
-        super().__init__(
-            topic, f"a record has {size} bytes, more {than}; raise its max.message.bytes with `tacho topics ensure`"
-        )
+        super().__init__(topic, f"a record has {size} bytes, more {than}; raise the topic's max.message.bytes")
 
 
 class RecordRefused(StoreUnavailable):

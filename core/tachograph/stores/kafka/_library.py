@@ -58,6 +58,9 @@ REFUSED: Final = frozenset(
     }
 )
 
+RECORD_FAULTS: Final = TOO_LARGE | REFUSED
+"""Errors that a record brings about; the same again, however often it is sent."""
+
 _RECONNECT_MS_MAX: Final = 1000
 """A broker that is back is noticed within a second; librdkafka's own ten make every restart ten seconds longer."""
 
@@ -124,7 +127,10 @@ class Library:
 
     def log(self, level: int, form: str, *arguments: object) -> None:
         """What librdkafka logs; it calls this as a `logging.Logger`'s."""
-        _LOG.log(level, "%s", self.scrubbed(form % arguments if arguments else form))
+        text = form % arguments if arguments else form
+        if not text.startswith("CONFWARN"):  # what it thinks of properties that we set on purpose
+            # What ends a client is ours to mend: an alarm is for those who can do something.
+            _LOG.log(min(level, logging.WARNING), "%s", self.scrubbed(text))
 
     def _heard(self, error: KafkaError) -> None:
         if self._on_error is not None:
