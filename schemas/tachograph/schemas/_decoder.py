@@ -11,6 +11,8 @@ from typing import TypeAlias, cast
 from tachograph.schemas import _wire
 from tachograph.schemas._classes import class_named
 from tachograph.schemas._errors import CorruptPayload
+from tachograph.schemas._meta import usual_meta
+from tachograph.schemas._parts import EventMeta
 from tachograph.schemas._shape import Array, Choice, Enumeration, Fixed, Primitive, Record, Shape, bytes_min
 from tachograph.schemas._source import load
 
@@ -96,6 +98,17 @@ class Maker:
         return v
 
     def _record(self, record: Record, v: str, out: list[str], pad: str) -> None:
+        if class_of(record) is not EventMeta:
+            self._fields(record, v, out, pad)
+            return
+        read, found = self.fresh("read"), self.fresh("v")
+        body: list[str] = []
+        self._fields(record, found, body, "    ")
+        self.lines += [f"def {read}(data, p, items_max):", *body, f"    return {found}, p"]
+        self.names["usual_meta"] = usual_meta
+        out.append(f"{pad}{v}, p = usual_meta(data, p) or {read}(data, p, items_max)")
+
+    def _fields(self, record: Record, v: str, out: list[str], pad: str) -> None:
         parts = [(name, self.value(shape, out, pad)) for name, shape in record.fields]
         cls = class_of(record)
         if cls is None:
