@@ -12,10 +12,11 @@ from tachograph.control._effects import effect_document, effect_rows
 from tachograph.control._errors import UsageError
 from tachograph.control._homes import load_run, open_home, resolve_run
 from tachograph.control._parser import Commands, add_command, add_run
+from tachograph.control._raw_access import add_raw_options, asked_of
 from tachograph.control._runs import run_document, status_of
 from tachograph.control._screen import Part, Screen, Span, Style
 from tachograph.control._settings import Settings
-from tachograph.control._show_event import add_event_options, asked_of, is_event, show_event
+from tachograph.control._show_event import is_event, show_event
 from tachograph.core.state import Replayability, Severity, SignatureHit, replayability, signatures
 from tachograph.schemas import Fidelity
 from tachograph.stores import EffectRow, RunRow
@@ -31,7 +32,7 @@ def register(commands: Commands) -> None:
     add_run(
         parser, help_text="run id, the beginning of one, or `latest`; with /AGENT#LIFE.SEQ behind it, one of its events"
     )
-    add_event_options(parser)
+    add_raw_options(parser, "of an event: with what redaction took out; needs the key")
 
 
 def _show(arguments: argparse.Namespace, settings: Settings) -> Answer:

@@ -4,46 +4,26 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import getpass
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from typing import cast
 
 from tachograph.control._answer import Answer, Document
-from tachograph.control._errors import UsageError
 from tachograph.control._homes import load_run, open_home, resolve_run
+from tachograph.control._raw_access import Asked, asked_of
 from tachograph.control._screen import Screen, Span
 from tachograph.control._settings import Settings
 from tachograph.core.canonical import display
 from tachograph.core.causality import EventId
 from tachograph.core.errors import EvidenceBroken, InvalidSetting, MissingBody, TachographError
-from tachograph.core.redaction import DEFAULT_POLICY
 from tachograph.core.sealing import ERROR_ARGUMENTS
 from tachograph.schemas import Body, Error, Event
-from tachograph.stores import Access, Home
+from tachograph.stores import Home
 
 ReadBody = Callable[[Body, str], bytes]
 """Gives a body's bytes; the second argument is the field that holds it."""
-
-_USAGE = "See `tacho show --help`."
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Who wants to see raw bodies, and why."""
-
-    who: str
-    reason: str
-
-
-def add_event_options(parser: argparse.ArgumentParser) -> None:
-    """Options that only an event has."""
-    parser.add_argument("--raw", action="store_true", help="of an event: with what redaction took out; needs the key")
-    parser.add_argument("--reason", metavar="TEXT", help="why raw bodies are looked at; kept in the home's audit log")
-    parser.add_argument("--by", metavar="NAME", help="who looks (default: the user of this machine)")
 
 
 def is_event(text: str) -> bool:
@@ -71,24 +51,6 @@ def show_event(arguments: argparse.Namespace, settings: Settings) -> Answer:
     return Answer(document, lambda screen: _render(screen, document))
 
 
-def asked_of(arguments: argparse.Namespace) -> _Asked | None:
-    """What was asked for; None: nothing raw.
-
-    Raises:
-        UsageError: without a reason nothing raw is shown, and a reason alone asks for nothing.
-    """
-    reason = str(arguments.reason or "").strip()
-    if not arguments.raw:
-        if reason:
-            problem = "--reason is for --raw"
-            raise UsageError(problem, _USAGE)
-        return None
-    if not reason:
-        problem = "--raw needs --reason TEXT: it is kept in the home's audit log"
-        raise UsageError(problem, _USAGE)
-    return _Asked(str(arguments.by or getpass.getuser()), reason)
-
-
 def _found(home: Home, text: str) -> Event:
     run, _, rest = text.partition("/")
     run_id = resolve_run(home, run)
@@ -103,20 +65,14 @@ def _redacted(home: Home, event_id: str) -> ReadBody:
     return lambda body, field: home.body(body, event_id)
 
 
-def _audited(home: Home, event: Event, asked: _Asked) -> ReadBody:
+def _audited(home: Home, event: Event, asked: Asked) -> ReadBody:
     """Every raw body of an event, read before and told to the audit log: who is refused is told, too."""
-    event_id = _id(event)
-
-    def tell(outcome: str) -> None:
-        reason = DEFAULT_POLICY.redact_text(asked.reason, home.digester)
-        home.audit.append(Access(asked.who, event_id, reason, outcome))
-
     try:
         found = _raw(home, event)
     except TachographError as error:
-        tell(f"refused: {error}")
+        asked.tell(home, _id(event), f"refused: {error}")
         raise
-    tell("shown")
+    asked.tell(home, _id(event), "shown")
     return lambda body, field: found[field]
 
 
