@@ -185,11 +185,15 @@ def test_control_logic_that_ends_its_process_leaves_a_whole_run(desk: Forks) -> 
 
 
 def test_control_logic_that_never_ends_is_stopped(desk: Forks) -> None:
-    """By the clock, or by the number of its steps."""
+    """By the clock, by processor time without a step, or by the number of its steps."""
     run_id = record(desk.path, fork_fleet.stays)
     spinning = desk.fork(run_id, ForkOptions(entrypoints=swap("stays", "spins"), seconds_max=1.5))
     assert spinning.ended == "ProcessLost: it took longer than 1.5 seconds"
     assert kinds(desk.events(spinning.run_id), "run") == ["RunStarted", "RunFinished"]
+    busy = desk.fork(run_id, ForkOptions(entrypoints=swap("stays", "spins"), cpu_seconds_max=0.3))
+    assert busy.ended is not None
+    assert "stopped after 0.3 seconds of processor time" in busy.ended
+    assert "fork_fleet.py" in busy.ended
     stopped = desk.fork(run_id, ForkOptions(from_event=desk.place(run_id, "clerk", "look_up"), steps_max=1))
     assert stopped.ended == "'clerk' took 1 steps, the most that was allowed"
 

@@ -87,6 +87,7 @@ def _options(arguments: argparse.Namespace) -> ForkOptions:
         miss=cast("Literal['fail', 'stub']", arguments.miss),
         steps_max=int(arguments.steps_max),
         seconds_max=float(arguments.seconds_max),
+        cpu_seconds_max=float(arguments.cpu_seconds_max),
     )
 
 

@@ -56,13 +56,21 @@ def add_guards(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds-max", type=float, default=600.0, metavar="S", help="stop a unit after S seconds (default: 600)"
     )
+    parser.add_argument(
+        "--cpu-seconds-max",
+        type=float,
+        default=30.0,
+        metavar="S",
+        help="stop a unit after S seconds of processor time without a step (default: 30)",
+    )
 
 
 def check_guards(arguments: argparse.Namespace) -> None:
     """Refuse limits that cannot be."""
-    for name, value in (("--steps-max", arguments.steps_max), ("--seconds-max", arguments.seconds_max)):
+    for name in ("steps_max", "seconds_max", "cpu_seconds_max"):
+        value = getattr(arguments, name)
         if not value > 0:
-            raise InvalidSetting(name, value, "it must be above 0")
+            raise InvalidSetting(f"--{name.replace('_', '-')}", value, "it must be above 0")
 
 
 def code_directory(given: str | None) -> str | None:
@@ -77,7 +85,12 @@ def _replay(arguments: argparse.Namespace, settings: Settings) -> Answer:
     jobs = int(arguments.jobs)
     if jobs < 1:
         raise InvalidSetting("--jobs", jobs, "it must be at least 1")
-    options = ReplayOptions(code_directory(arguments.code), int(arguments.steps_max), float(arguments.seconds_max))
+    options = ReplayOptions(
+        code_directory(arguments.code),
+        int(arguments.steps_max),
+        float(arguments.seconds_max),
+        float(arguments.cpu_seconds_max),
+    )
     run_ids = _chosen(settings, arguments.runs, every=bool(arguments.all))
     service = replay_service()
     with progress("replay") as shown:

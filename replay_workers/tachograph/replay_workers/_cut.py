@@ -8,6 +8,7 @@ from typing import cast
 
 from tachograph.core.canonical import decode_body
 from tachograph.core.errors import MissingBody
+from tachograph.core.ports import ForkOptions, ReplayOptions
 from tachograph.core.replay import ReadBody, StreamSteps, steps_of
 from tachograph.replay_workers._evidence import Evidence, event_name, stream_of
 from tachograph.replay_workers._fork_ends import STOPPED
@@ -154,9 +155,10 @@ class _Bodies:
         return not self._broken.isdisjoint(keys)
 
 
-def with_code(unit: Unit, code: str | None, steps_max: int) -> Unit:
-    """The unit, to be driven with other code."""
-    return replace(unit, code=(code,) if code is not None else unit.code, steps_max=steps_max)
+def with_code(unit: Unit, options: ReplayOptions | ForkOptions) -> Unit:
+    """The unit, to be driven with the code and within the limits that are asked for."""
+    code = (options.code,) if options.code is not None else unit.code
+    return replace(unit, code=code, steps_max=options.steps_max, cpu_seconds_max=options.cpu_seconds_max)
 
 
 def _times(events: list[Event]) -> dict[StreamKey, list[int]]:

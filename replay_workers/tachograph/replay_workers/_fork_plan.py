@@ -74,7 +74,7 @@ def plan_of(evidence: Evidence, options: ForkOptions) -> list[Planned]:
 
 def _driven(unit: Unit, options: ForkOptions) -> Unit:
     entrypoint = options.entrypoints.get(unit.entrypoint, unit.entrypoint)
-    return replace(with_code(unit, options.code, options.steps_max), entrypoint=entrypoint)
+    return replace(with_code(unit, options), entrypoint=entrypoint)
 
 
 def _event(option: str, event_id: str, events: Mapping[str, Event]) -> Event:

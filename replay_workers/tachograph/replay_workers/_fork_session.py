@@ -42,7 +42,7 @@ class ForkSession(Session):
     ) -> None:
         super().__init__(unit, outside, otherwise)
         schedule = ForkSchedule(self.order, otherwise)
-        schedule.stalled, schedule.fired = self.schedule.stalled, self.schedule.fired
+        schedule.stalled, schedule.fired, schedule.endless = self._stall, self._timer_fired, self._endless
         self.schedule = schedule
         self.turns = schedule.counter
         self.mail = Mail(change)
@@ -145,6 +145,11 @@ class ForkSession(Session):
     def redacted(self, data: bytes) -> Payload:
         """A body as it may be written."""
         return Payload(*self.policy.redact(data, self.outside.tokens))
+
+    def give_up(self, text: str) -> Halt:
+        """End the fork: control logic goes on and on without a step."""
+        self.spun = True
+        return self.stop(text)
 
     def stop(self, text: str) -> Halt:
         """End the fork for lack of something."""

@@ -17,6 +17,9 @@ from tachograph.replay_workers._guard_time import Patch
 _IDLE_SECONDS = 5.0
 """A thread that hardly used the processor for so long waits for something that nobody sees: its loop goes on meanwhile."""
 
+_PART_SECONDS = 0.05
+"""A thread that waits without end runs no handlers of signals where the system gives these to another one."""
+
 _IDLE_SHARE = 0.01
 """What counts as hardly; other threads of control logic are counted with it."""
 
@@ -58,7 +61,9 @@ class Lent:
         with self._changed:
             while not self._is_at_rest():
                 before = process_time_ns()
-                self._changed.wait_for(self._is_at_rest, _IDLE_SECONDS)
+                for _ in range(round(_IDLE_SECONDS / _PART_SECONDS)):
+                    if self._changed.wait_for(self._is_at_rest, _PART_SECONDS):
+                        return
                 self._idle = process_time_ns() - before < _IDLE_SHARE * _IDLE_SECONDS * 1e9
 
     def awaits(self, future: Future[Any]) -> None:

@@ -110,6 +110,8 @@ class ReplayProcess:
             return heard.result
         if heard.failed is not None:
             raise InternalError(f"the replaying process failed: {heard.failed}")
+        if heard.words:
+            raise ProcessLost(f"control logic took too much processor time without a step, {heard.words}")
         raise ProcessLost(f"control logic ended its process with {_exit(heard.exit)}")
 
     def _hear(self, heard: _Heard, exchange: Exchange, answer: Answer) -> None:
@@ -121,7 +123,7 @@ class ReplayProcess:
         elif "failed" in header:
             heard.failed = cast("str", header["failed"])
         else:
-            heard.exit = cast("int", header["exit"])
+            heard.exit, heard.words = cast("int", header["exit"]), cast("str", header["words"])
             heard.over = True
 
     def _start(self) -> None:
@@ -153,6 +155,8 @@ class _Heard:
     result: Frame | None = None
     failed: str | None = None
     exit: int = 0
+    words: str = ""
+    """What it left behind where it was ended for computing too long."""
     over: bool = False
     """Whether it has ended."""
 

@@ -104,7 +104,7 @@ def _attempted(
     process: ReplayProcess,
     checking: Iterable[int] = (),
 ) -> Attempt:
-    unit = with_code(recorded, options.code, options.steps_max)
+    unit = with_code(recorded, options)
 
     def answer(question: Frame) -> Frame:
         if question["ask"] == "digest":

@@ -37,6 +37,7 @@ def attempt_json(attempt: Attempt) -> Frame:
         "alternatives": [[one.what, one.key, one.value, one.hlc, one.urgent] for one in attempt.alternatives],
         "output": attempt.output,
         "source": attempt.source,
+        "spun": attempt.spun,
     }
 
 
@@ -61,6 +62,7 @@ def attempt_of(data: Frame, otherwise: Otherwise) -> Attempt:
         alternatives=tuple(Alternative(*one) for one in alternatives),
         output=cast("str", data["output"]),
         source=cast("str | None", data["source"]),
+        spun=data["spun"] is True,
         otherwise=otherwise,
     )
 

@@ -18,6 +18,9 @@ ATTEMPTS_MIN = 4
 STEPS_MAX = 300_000
 """Attempts at large units are fewer. The limit is work, not time: a verdict must not depend on the machine's load."""
 
+_SPUN_MAX = 2
+"""Each attempt that is stopped for going on and on without a step takes as long as that takes."""
+
 _NEAR_MS = 20
 """What ended so much later in the recording may have been under way at the divergence."""
 
@@ -29,13 +32,15 @@ def reproduced(attempt: Try) -> Attempt:
     best = attempt(Otherwise())
     tried = {best.otherwise.key}
     bases: list[_Base] = [(best, None)]
+    spun = int(best.spun)
     for _ in range(_attempts(best)):
         following = _following(bases, tried)
-        if following is None or _reach(best) is None:
+        if following is None or _reach(best) is None or spun == _SPUN_MAX:
             break
         otherwise, sequence = following
         tried.add(otherwise.key)
         found = attempt(otherwise)
+        spun += found.spun
         if _further(found, best):
             best = found
             bases = [(found, None)]

@@ -124,6 +124,8 @@ class Session:
         self._taken = 0
         """Steps that were taken, by any thread."""
         self._threads_before = threading.active_count()
+        self.spun = False
+        """Whether control logic was stopped because it went on and on without a step."""
 
     def own(self) -> Stream:
         """The unit's own stream."""
@@ -313,6 +315,12 @@ class Session:
         self.schedule.halted = True
         return Halt()
 
+    def give_up(self, text: str) -> Halt:
+        """End the replay: control logic goes on and on without a step."""
+        self.spun = True
+        self.miss(text)
+        return self.halt()
+
     def _unheld(self, stream: Stream) -> Halt:
         """End the replay at a step that there is nothing to hold against: it does not count."""
         stream.maker.made -= 1
@@ -388,11 +396,10 @@ class Session:
 
     def _endless(self) -> None:
         """Control logic never comes to its next step."""
-        self.miss(
+        self.give_up(
             f"control logic was stopped after {SILENT_TURNS_MAX:,} turns of the event loop without a step, "
             f"the most that is allowed: it may never end"
         )
-        self.halt()
 
     def _stall(self) -> None:
         """Nothing can happen any more: every stream that has not ended is missing something."""

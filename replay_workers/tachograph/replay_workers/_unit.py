@@ -34,6 +34,8 @@ class Unit:
     code: tuple[str, ...] = ()
     """Directories that stand first on `sys.path`."""
     steps_max: int = 1_000_000
+    cpu_seconds_max: float = 30.0
+    """Processor time without a step."""
     order: Order | None = None
     """Set where it was made already, for one attempt."""
 
@@ -59,4 +61,6 @@ class Attempt:
     """The end of what control logic printed."""
     source: str | None = None
     """Where the code lies that was driven: a file, or the directory of a package."""
+    spun: bool = False
+    """It was stopped because it went on and on without a step."""
     otherwise: Otherwise = field(default_factory=Otherwise)

@@ -82,6 +82,7 @@ def _opening(unit: Unit, extra: Frame) -> bytes:
         ],
         "code": list(unit.code),
         "steps_max": unit.steps_max,
+        "cpu_seconds_max": unit.cpu_seconds_max,
         "extra": extra,
     }
     return frame(header, blob.parts)
@@ -113,6 +114,7 @@ def unit_of(header: Frame, blob: bytes, arrivals: Arrivals) -> Unit:
         timers=timers,
         code=tuple(cast("list[str]", header["code"])),
         steps_max=cast("int", header["steps_max"]),
+        cpu_seconds_max=cast("float", header["cpu_seconds_max"]),
         order=order_from(cast("Frame", header["order"]), timers),
     )
 

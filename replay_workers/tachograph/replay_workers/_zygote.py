@@ -19,6 +19,7 @@ from tachograph.replay_workers._lifeline import Lifeline
 from tachograph.replay_workers._output import captured
 from tachograph.replay_workers._pipe import ChildPipe, Parent
 from tachograph.replay_workers._result_json import attempt_json, otherwise_of
+from tachograph.replay_workers._spin import LastWords
 from tachograph.replay_workers._unit import Unit
 from tachograph.replay_workers._wire import Frame
 from tachograph.replay_workers._wire_unit import unit_of
@@ -30,15 +31,16 @@ GO = b"g"
 def serve(read_fd: int, write_fd: int) -> None:
     """Fork a child whenever the parent asks for one, until it closes its end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    pipe, ahead = ChildPipe(read_fd, write_fd), Ahead()
+    pipe, ahead, words = ChildPipe(read_fd, write_fd), Ahead(), LastWords()
     _settle()
     while os.read(read_fd, 1) == GO:
         lifeline = Lifeline()
+        words.clear()
         child = os.fork()
         if child == 0:
-            _child(pipe, ahead)
+            _child(pipe, ahead, words)
         status = lifeline.wait(child, read_fd)
-        pipe.send({"exit": os.waitstatus_to_exitcode(status)})
+        pipe.send({"exit": os.waitstatus_to_exitcode(status), "words": words.text()})
         if ahead.learn():
             _settle()
 
@@ -49,10 +51,10 @@ def _settle() -> None:
     gc.freeze()
 
 
-def _child(pipe: ChildPipe, ahead: Ahead) -> None:
+def _child(pipe: ChildPipe, ahead: Ahead, words: LastWords) -> None:
     code = 1
     try:
-        result = _replayed(pipe, ahead)
+        result = _replayed(pipe, ahead, words)
         pipe.arrivals.complete()  # the next attempt's frames must not come behind what nobody looked at
         pipe.send({"result": result})
         ahead.told()
@@ -82,7 +84,7 @@ def _received(pipe: ChildPipe) -> tuple[Unit, dict[str, Frame]]:
     return unit, extra
 
 
-def _replayed(pipe: ChildPipe, ahead: Ahead) -> Frame:
+def _replayed(pipe: ChildPipe, ahead: Ahead, words: LastWords) -> Frame:
     unit, extra = _received(pipe)
     output = captured()
     unit = _at_home(unit)
@@ -93,5 +95,5 @@ def _replayed(pipe: ChildPipe, ahead: Ahead) -> Frame:
         from tachograph.replay_workers._fork_attempt import forked
         from tachograph.replay_workers._fork_change import change_of
 
-        return attempt_json(forked(unit, pipe, otherwise, change_of(extra["fork"]), output))
-    return attempt_json(attempt(unit, Parent(pipe), otherwise, output))
+        return attempt_json(forked(unit, pipe, otherwise, change_of(extra["fork"]), output, words))
+    return attempt_json(attempt(unit, Parent(pipe), otherwise, output, words))

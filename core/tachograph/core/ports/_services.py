@@ -36,6 +36,8 @@ class ReplayOptions:
     """An agent that takes more steps than this is stopped."""
     seconds_max: float = 600.0
     """Wall time for one unit."""
+    cpu_seconds_max: float = 30.0
+    """Processor time that control logic may take without a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class ForkOptions:
     """What a call gets that the recording cannot answer."""
     steps_max: int = 1_000_000
     seconds_max: float = 600.0
+    cpu_seconds_max: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
