@@ -124,6 +124,36 @@ def test_an_effect_is_found_by_its_key_in_every_state_but_failed(home: Home) -> 
     desk.finish()
 
 
+def test_whoever_wrote_a_spool_is_told_of_what_others_did_alone(home: Home) -> None:
+    """His own spool is not read for him: he knows more. What others add is there at once."""
+    desk = Desk(home)
+    desk.move(PLANNED, EXECUTING)
+    past = home.past_effects_beside({desk.writer.name})
+    assert past.find("default", "send_mail", "k-1") is None
+    assert (desk.writer.name, 1) not in home.catalogue.known_segments()
+    assert home.past_effects_beside(()).find("default", "send_mail", "k-1") is not None
+    other = Desk(home, run_id="run-2", clock=Clock(3_000_000_000_000))
+    other.move(PLANNED, EXECUTING)
+    found = past.find("default", "send_mail", "k-1")
+    assert found is not None
+    assert (found.effect_id, found.state) == (other.effect_id, EXECUTING)
+    other.writer.abandon()
+    found = past.find("default", "send_mail", "k-1")
+    assert found is not None
+    assert (found.effect_id, found.state) == (other.effect_id, UNKNOWN)
+    desk.finish()
+
+
+def test_what_is_catalogued_of_one_s_own_spool_is_never_old(home: Home) -> None:
+    """Somebody else had it read while the effect was on its way; it has failed since, and may be tried again."""
+    desk = Desk(home)
+    desk.move(PLANNED, EXECUTING)
+    assert home.catalogue.effect(desk.effect_id).state is EXECUTING
+    desk.move(EXECUTING, FAILED)
+    assert home.past_effects_beside({desk.writer.name}).find("default", "send_mail", "k-1") is None
+    desk.finish()
+
+
 def test_a_failed_effect_does_not_count_and_an_earlier_unknown_one_does(home: Home) -> None:
     """The latest that is not FAILED."""
     clock = Clock()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -98,11 +98,15 @@ class SqliteCatalogue:
     def find(self, tenant: str, name: str, idempotency_key: str) -> PastEffect | None:
         """The effect under this key that counts: the latest that is not FAILED."""
         self.refresh()
-        query = f"{_EFFECT} WHERE tenant = ? AND name = ? AND idempotency_key = ? AND state <> 'FAILED' ORDER BY hlc DESC LIMIT 1"
-        for row in self.database.rows(query, (tenant, name, idempotency_key)):
-            found = _effect_row(row)
-            return PastEffect(found.effect_id, tenant, name, idempotency_key, found.state)
-        return None
+        return self._found(tenant, name, idempotency_key)
+
+    def find_beside(self, own: Collection[str], tenant: str, name: str, idempotency_key: str) -> PastEffect | None:
+        """`find` for the writer of some spools, who knows what he wrote: they are read only where one counts."""
+        self._index.refresh(skip=own)
+        found = self._found(tenant, name, idempotency_key)
+        if found is None or self._spool_of(found.effect_id) not in own:
+            return found
+        return self.find(tenant, name, idempotency_key)
 
     def state(self, effect_id: str) -> EffectState | None:
         """Where an effect stands, whoever moved it last; None where it is not known."""
@@ -110,6 +114,17 @@ class SqliteCatalogue:
         for row in self.database.rows(f"{_EFFECT} WHERE effect_id = ?", (effect_id,)):
             return _effect_row(row).state
         return None
+
+    def _found(self, tenant: str, name: str, idempotency_key: str) -> PastEffect | None:
+        query = f"{_EFFECT} WHERE tenant = ? AND name = ? AND idempotency_key = ? AND state <> 'FAILED' ORDER BY hlc DESC LIMIT 1"
+        for row in self.database.rows(query, (tenant, name, idempotency_key)):
+            found = _effect_row(row)
+            return PastEffect(found.effect_id, tenant, name, idempotency_key, found.state)
+        return None
+
+    def _spool_of(self, effect_id: str) -> str:
+        ((spool,),) = self.database.rows("SELECT spool FROM transitions WHERE effect_id = ?", (effect_id,))
+        return str(spool)
 
     def known_segments(self) -> dict[tuple[str, int], int]:
         """Bytes of each segment (spool, number) that were read at the last refresh, which this is not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -26,14 +26,15 @@ class CatalogueIndex:
         self._database = database
         self._known_settled: frozenset[str] = frozenset()
 
-    def refresh(self) -> None:
-        """Bring spools, segments, ranges, transitions and the list of runs up to date.
+    def refresh(self, skip: Collection[str] = ()) -> None:
+        """Bring spools, segments, ranges, transitions and the list of runs up to date, but for some spools.
 
         Raises:
             StoreUnavailable: log or catalogue cannot be read.
             UnsupportedSchema: a newer release wrote a segment.
         """
-        for spool in list_spools(self._log_directory, skip=self._settled()):
+        settled = self._settled()
+        for spool in list_spools(self._log_directory, skip=settled.union(skip) if skip else settled):
             for number in spool.numbers:
                 if self._grew(spool, number):
                     self._take_in(spool, number)

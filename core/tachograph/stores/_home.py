@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -16,10 +17,12 @@ from tachograph.core.ports import KeyWrapper, PastEffects
 from tachograph.schemas import Body
 from tachograph.stores._audit import AuditLog
 from tachograph.stores._catalogue import SqliteCatalogue
+from tachograph.stores._effect_claims import EffectClaims
 from tachograph.stores._files import create_once, reason_of, sync_directory
 from tachograph.stores._keys import ensure_key, read_key
 from tachograph.stores._log import LocalLog
 from tachograph.stores._objects import DirectoryObjects
+from tachograph.stores._past_beside import PastBeside
 from tachograph.stores._raw import RawBodies
 from tachograph.stores._spool import SEGMENT_BYTES_MAX, SpoolWriter
 from tachograph.stores._tenant_keys import TenantKeys
@@ -51,6 +54,7 @@ class Home:
     digester: Final[Digester]
     raw: Final[RawBodies]
     audit: Final[AuditLog]
+    effect_claims: Final[EffectClaims]
 
     def __init__(self, path: Path, keys: KeyWrapper | None = None) -> None:
         self.path = path
@@ -59,6 +63,7 @@ class Home:
         self.objects = DirectoryObjects(path / "objects")
         self.digester = Digester(read_key(path / "keys" / "digest.key"))
         self.raw = RawBodies(path / "raw", keys or TenantKeys(path / "keys" / "tenant"))
+        self.effect_claims = EffectClaims(path / "claims")
         self.audit = AuditLog(path / "audit" / "raw.jsonl")
         self._claims = path / "incarnations"
         self._claims_lock = threading.Lock()
@@ -68,6 +73,14 @@ class Home:
     def past_effects(self) -> PastEffects:
         """Effects of earlier runs and of other processes."""
         return self.catalogue
+
+    def past_effects_beside(self, own: Collection[str]) -> PastEffects:
+        """The same for whoever wrote some spools: he knows what is in them, so that they need not be read.
+
+        Args:
+            own: their names; it may grow.
+        """
+        return PastBeside(self.catalogue, own)
 
     @classmethod
     def open(cls, path: Path | str, *, create: bool = False, keys: KeyWrapper | None = None) -> Home:

@@ -16,7 +16,7 @@ from tachograph.producers._settings import Settings
 from tachograph.producers._statistics import Statistics
 from tachograph.producers._writer import Waiter, Writer
 from tachograph.schemas import Cause
-from tachograph.stores import Home
+from tachograph.stores import Home, SpoolWriter
 
 
 class Put(Protocol):
@@ -42,9 +42,11 @@ class Journal:
     def __init__(self, home: Home, settings: Settings, redaction: Redaction, now_ns: Callable[[], int]) -> None:
         self._settings = settings
         self._queue = Queue(now_ns, settings)
+        self.spools: set[str] = set()
+        """Names of the spools that this recording wrote."""
         raw = home.raw if settings.raw else None
         self._drain = Drain(
-            self._queue, settings.tenant, redaction, home.digester, home.objects, home.new_spool, raw=raw
+            self._queue, settings.tenant, redaction, home.digester, home.objects, lambda: self._new_spool(home), raw=raw
         )
         self._writer = Writer(self._queue, self._drain, settings.fsync_interval_ms)
         self._queue.start_writer = self._writer.start
@@ -194,6 +196,11 @@ class Journal:
             clocks_clamped=self.clamped,
             latest_error=drain.latest_error,
         )
+
+    def _new_spool(self, home: Home) -> SpoolWriter:
+        spool = home.new_spool()
+        self.spools.add(spool.name)
+        return spool
 
     def _put_or_drop(
         self,

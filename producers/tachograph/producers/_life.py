@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from tachograph.core.boundary import Sources
 from tachograph.core.canonical import encode_body
@@ -33,7 +34,7 @@ class Life:
         self._tenant = settings.tenant
         self._raw = home.raw if settings.raw else None
         self.journal = Journal(home, settings, redaction, wall_clock_ns(sources))
-        self.ledger = Ledger(settings.tenant, home.past_effects)
+        self.ledger = Ledger(settings.tenant, home.past_effects_beside(self.journal.spools))
         self.clean = Texts(lambda text: redaction.redact_text(text, home.digester)).clean
 
     def encoded(self, value: object, *, ordered: bool = True) -> bytes:
@@ -79,6 +80,17 @@ class Life:
             del self._units[run_id]
         if isinstance(self.transport, InProcessTransport):
             self.transport.forget(run_id)
+
+    def claim_effect(self, name: str, key: str, effect_id: str) -> Callable[[], None]:
+        """Keep every other process from executing an effect; returns what lets them.
+
+        Raises:
+            ReconciliationRequired: another process is executing it.
+            StoreUnavailable: the claim cannot be written.
+        """
+        claims = self.home.effect_claims
+        claim = claims.take(self._tenant, name, key, effect_id)
+        return lambda: claims.release(claim)
 
     def claim(self, run_id: str, agent_id: str) -> int:
         """The next incarnation of an agent, never given to another process."""

@@ -261,7 +261,7 @@ class RecordingTape:
         effect_id = str(EventId(stream.run_id, stream.agent_id, stream.incarnation, call_id))
         effect = Effect(self._unit.ledger, effect_id, name, key)
         try:
-            effect.plan()
+            effect.plan(self._unit.claim_effect)
         except TachographError as refusal:  # refused, or nobody can say what happened before: it does not leave
             LivePassage(self, call_id, name).finish(Outcome(CallOutcome.ERROR, error=refusal), IMMEDIATE)
             raise

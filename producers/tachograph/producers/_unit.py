@@ -46,6 +46,7 @@ class Unit:
         self.sources: Sources = life.sources
         self.transport: Transport = life.transport
         self.clean = life.clean
+        self.claim_effect = life.claim_effect
         self.encoded = life.encoded
         self.cleaned = life.cleaned
         self._life = life

@@ -47,6 +47,15 @@ class Ledger:
         if own is None or past is None or past.effect_id != own.effect_id:  # of one effect, this process knows more
             _refuse(name, key, past)
 
+    def admit_own(self, name: str, key: str) -> None:
+        """`admit` by what this process did itself.
+
+        Raises:
+            ReconciliationRequired: it is UNKNOWN or still executing.
+            EffectAlreadyConfirmed: it has happened.
+        """
+        _refuse(name, key, self._own(name, key))
+
     def moved(self, effect_id: str, name: str, key: str | None, to: EffectState) -> None:
         """Note that an effect moved.
 
