@@ -13,6 +13,7 @@ from tachograph.control._exit import ExitCode
 from tachograph.control._homes import open_home, resolve_run
 from tachograph.control._parser import Commands, add_command
 from tachograph.control._progress import progress
+from tachograph.control._raw_access import Asked, add_raw_options, asked_of
 from tachograph.control._screen import Part, Screen, Span
 from tachograph.control._services import replay_service, report_service
 from tachograph.control._settings import Settings
@@ -45,6 +46,7 @@ def register(commands: Commands) -> None:
     parser.add_argument("--code", metavar="DIR", help="control logic in this directory instead of the recorded one")
     parser.add_argument("--report", metavar="DIR", help="write report.html, report.json and report.txt there")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (default: cores)")
+    add_raw_options(parser, "give control logic what redaction took out; needs the runs' keys")
     add_guards(parser)
 
 
@@ -90,17 +92,31 @@ def _replay(arguments: argparse.Namespace, settings: Settings) -> Answer:
         int(arguments.steps_max),
         float(arguments.seconds_max),
         float(arguments.cpu_seconds_max),
+        raw=bool(arguments.raw),
+        raw_keys=None if settings.raw_keys is None else str(settings.raw_keys),
     )
+    asked = asked_of(arguments)
     run_ids = _chosen(settings, arguments.runs, every=bool(arguments.all))
     service = replay_service()
+    if asked is not None:
+        _tell(settings, asked, dict.fromkeys(run_ids, "replayed"))
     with progress("replay") as shown:
         results = service(settings.home, run_ids, options, jobs, shown)
+    if asked is not None:
+        _tell(settings, asked, {result.run_id: f"refused: {result.error}" for result in results if result.error})
     reports = _reports(settings.home, results, arguments.report)
     document: dict[str, Document] = {
         "runs": [_with_report(result, reports) for result in results],
         "summary": {**_summary(results), "levels_reproduced": dict(_levels(results))},
     }
     return Answer(document, lambda screen: _render(screen, results, reports), _exit_code(results))
+
+
+def _tell(settings: Settings, asked: Asked, outcomes: Mapping[str, str]) -> None:
+    """Tell the audit log of raw values in replays."""
+    home = open_home(settings)
+    for run_id, outcome in outcomes.items():
+        asked.tell(home, run_id, outcome)
 
 
 def _chosen(settings: Settings, named: Sequence[str], *, every: bool) -> list[str]:

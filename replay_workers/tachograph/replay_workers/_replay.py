@@ -20,6 +20,7 @@ from tachograph.replay_workers._cut import with_code
 from tachograph.replay_workers._evidence import Evidence
 from tachograph.replay_workers._import import code_digest
 from tachograph.replay_workers._process import ProcessLost, ReplayProcess, asked_bytes, digest_answer
+from tachograph.replay_workers._raw_values import with_raw_values
 from tachograph.replay_workers._reading import evidence_of
 from tachograph.replay_workers._result_json import attempt_of, otherwise_json
 from tachograph.replay_workers._search import reproduced
@@ -28,7 +29,7 @@ from tachograph.replay_workers._unit import Attempt, Unit
 from tachograph.replay_workers._wire import Frame
 from tachograph.replay_workers._wire_unit import unit_frames
 from tachograph.schemas import EffectTransitioned, Event
-from tachograph.stores import Home
+from tachograph.stores import Home, TenantKeys
 
 
 def replay(
@@ -41,7 +42,7 @@ def replay(
     Raises:
         UnknownRun: there is no such run.
     """
-    opened = Home.open(home)
+    opened = Home.open(home, keys=None if options.raw_keys is None else TenantKeys(options.raw_keys))
     known = set(opened.log.run_ids())
     for run_id in run_ids:
         if run_id not in known:
@@ -81,7 +82,7 @@ def _recorded_name(home: Home, run_id: str) -> str:
 def _driven(home: Home, run_id: str, options: ReplayOptions, process: ReplayProcess) -> tuple[Evidence, list[Attempt]]:
     """A run's evidence, and what its units did."""
     with collector_paused():
-        sketch = sketch_of(home, run_id)
+        sketch = sketch_of(home, run_id) if not options.raw else None
     if sketch is not None:
         evidence = sketch.evidence
         checking = sketch.checked()  # goes on with the first unit, and to its end
@@ -93,6 +94,8 @@ def _driven(home: Home, run_id: str, options: ReplayOptions, process: ReplayProc
             checking.close()
     with collector_paused():
         evidence = evidence_of(home, run_id)
+        if options.raw:
+            with_raw_values(home, evidence)
     return evidence, [_attempted(home, evidence, unit, options, process) for unit in evidence.units]
 
 

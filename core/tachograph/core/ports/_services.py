@@ -38,6 +38,10 @@ class ReplayOptions:
     """Wall time for one unit."""
     cpu_seconds_max: float = 30.0
     """Processor time that control logic may take without a step."""
+    raw: bool = False
+    """Give control logic what redaction took out, where the run was recorded so and its key is here."""
+    raw_keys: str | None = None
+    """Directory of the tenants' keys; None: that of the home."""
 
 
 @dataclass(frozen=True, slots=True)
