@@ -168,7 +168,7 @@ def test_a_spool_of_a_home_makes_bodies_durable_first(tmp_path: Path, monkeypatc
         monkeypatch.setattr(os, "fdatasync", lambda descriptor: (order.append("events"), fdatasync(descriptor))[1])
         writer.sync()
         monkeypatch.undo()
-    assert order == ["body", "body", "body", "events"]
+    assert order == ["body", "body", "body", "events", "events"]  # the list of bodies, then the events
 
 
 def test_bodies_are_read_and_checked(tmp_path: Path) -> None:

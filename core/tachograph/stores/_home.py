@@ -113,7 +113,8 @@ class Home:
         Raises:
             SpoolUnwritable: it cannot be made.
         """
-        return SpoolWriter(self.path / "log", segment_bytes_max=segment_bytes_max, before_sync=self._before_sync)
+        log, noted = self.path / "log", self.objects.notes.open()
+        return SpoolWriter(log, segment_bytes_max=segment_bytes_max, before_sync=self._before_sync, referred=noted)
 
     def claim_incarnation(self, run_id: str, agent_id: str) -> int:
         """The next life of an agent: 1, 2, 3, …; never the same number twice, whoever asks.

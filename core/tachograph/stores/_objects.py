@@ -12,6 +12,7 @@ from tachograph.core.errors import StoreUnavailable
 from tachograph.stores._files import reason_of, sync_directory, sync_file, write_temporary
 from tachograph.stores._forks import close_in_children
 from tachograph.stores._packing import packed, unpacked
+from tachograph.stores._referred import Notes
 
 KEY_BYTES = 32
 _REMEMBERED_MAX = 65_536
@@ -32,6 +33,8 @@ class DirectoryObjects:
         self.path = directory
         self._durable = durable
         self._suspect: set[bytes] = set()
+        self.notes = Notes()
+        """Hears of every key that is put."""
         self._lock = threading.Lock()
         self._stored: set[bytes] = set()
         self._pending: dict[bytes, Path] = {}
@@ -43,6 +46,7 @@ class DirectoryObjects:
         Raises:
             StoreUnavailable: it could not be stored; nothing is left under the key.
         """
+        self.notes.note(key)
         if key in self._stored:
             return
         path = self.path_of(key)
@@ -109,6 +113,7 @@ class DirectoryObjects:
     def abandon(self) -> None:
         """Forget what was put; a forked child begins so, its parent's lock may be held."""
         self._lock = threading.Lock()
+        self.notes.forget()
         self._stored = set()
         self._pending = {}
 

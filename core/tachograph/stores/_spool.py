@@ -23,6 +23,7 @@ from tachograph.stores._frame import (
     pack_seal,
     unpack_header,
 )
+from tachograph.stores._referred import Noted, ReferredFile
 from tachograph.stores._sources import spool_name
 from tachograph.stores._spool_list import list_spool
 
@@ -57,6 +58,7 @@ class SpoolWriter:
         log_directory: where spools lie; it must exist.
         segment_bytes_max: a segment is closed before it would grow beyond this, unless one payload alone does.
         before_sync: called before every sync: makes durable what the events rely on (their bodies).
+        referred: keys of the objects that the events rely on, as they are put; None: nobody notes them.
 
     Raises:
         SpoolUnwritable: the spool cannot be made.
@@ -68,11 +70,14 @@ class SpoolWriter:
         *,
         segment_bytes_max: int = SEGMENT_BYTES_MAX,
         before_sync: Callable[[], None] | None = None,
+        referred: Noted | None = None,
     ) -> None:
         self.name = spool_name()
         self.path = log_directory / self.name
         self._segment_bytes_max = segment_bytes_max
         self._before_sync = before_sync
+        self._referred = referred
+        self._bodies: ReferredFile | None = None
         self._lock_descriptor = -1
         self._descriptor = -1
         self._number = self._crc = self._end = self._events = 0
@@ -100,6 +105,7 @@ class SpoolWriter:
         if self._is_full(len(frames)):
             self._rotate()
             frames, crc = _pack(payloads, self._crc)
+        self._refer()
         self._write(frames)
         self._digest.update(b"".join([payload[:SEALED_BYTES] for payload in payloads]))
         self._crc = crc
@@ -133,6 +139,9 @@ class SpoolWriter:
             if descriptor >= 0:
                 os.close(descriptor)
         self._descriptor = self._lock_descriptor = -1
+        if self._bodies is not None:
+            self._bodies.close()
+            self._bodies = None
 
     def statistics(self) -> SpoolStatistics:
         """What has been done so far."""
@@ -150,6 +159,8 @@ class SpoolWriter:
             hidden.mkdir()
             self._lock_descriptor = os.open(hidden / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
             lock(self._lock_descriptor)
+            if self._referred is not None:
+                self._bodies = ReferredFile(hidden, self._referred)
             self._open_segment(hidden)
             hidden.rename(self.path)
             list_spool(log_directory, self.name)
@@ -201,6 +212,15 @@ class SpoolWriter:
         self._crc, self._sealed, self._previous_seal = crc, True, digest
         self._sync_segment()
 
+    def _refer(self) -> None:
+        """Name the bodies before the events that hold them."""
+        if self._bodies is None:
+            return
+        try:
+            self._bodies.write_out()
+        except OSError as error:
+            raise SpoolUnwritable(str(self.path), reason_of(error)) from error
+
     def _write(self, frames: bytes) -> None:
         try:
             write_all(self._descriptor, frames)
@@ -222,6 +242,8 @@ class SpoolWriter:
         try:
             if self._before_sync is not None:
                 self._before_sync()
+            if self._bodies is not None:
+                self._bodies.sync()
             os.fdatasync(self._descriptor)
         except StoreUnavailable as error:
             self._broken = str(error)

@@ -100,13 +100,13 @@ class Drain:
             self._break(error)
 
     def _write(self, entries: list[Entry]) -> None:
+        spool = self._spool
+        if spool is None:  # before the bodies are put: the spool notes their keys
+            spool = self._spool = self._new_spool()
         payload = self._lowering.payload
         payloads = [payload(entry) for entry in entries]
         if self._raw is not None:
             self._raw.write_out()  # bodies before events
-        spool = self._spool
-        if spool is None:
-            spool = self._spool = self._new_spool()
         if self.dirty_since_ns is None:
             self.dirty_since_ns = monotonic_ns()
         try:
