@@ -89,7 +89,7 @@ def test_a_plain_call_s_start_is_encoded_as_any_other(
         "details": None, "arguments": _body(digest, data),
     }  # fmt: skip
     encoder = CallEncoder()
-    assert encoder.started(encoder.opening(*how), digest, data) == encode_rest("CallStarted", fields)
+    assert encoder.started(b"head", encoder.opening(*how), digest, data) == b"head" + encode_rest("CallStarted", fields)
 
 
 @given(
@@ -105,16 +105,17 @@ def test_a_plain_call_s_end_is_encoded_as_any_other(
         "call_id": call_id, "outcome": outcome, "yields": yields, "gap": gap, "chunks": 0, "unrecorded": None,
         "usage": None, "details": None, "error": None, "receipt": None, "result": _body(digest, data),
     }  # fmt: skip
-    assert CallEncoder().finished(call_id, outcome, yields, gap, digest, data) == encode_rest("CallFinished", fields)
+    finished = CallEncoder().finished(b"head", (call_id, outcome, yields, gap), digest, data)
+    assert finished == b"head" + encode_rest("CallFinished", fields)
 
 
 def test_a_plain_call_that_does_not_fit_is_refused() -> None:
     """A number beyond 64 bits, an outcome or a kind that there is not."""
     encoder = CallEncoder()
     with pytest.raises(SchemaMismatch, match="64 bits"):
-        encoder.finished(1, "OK", 1 << 63, 0, bytes(32), b"1")
+        encoder.finished(b"", (1, "OK", 1 << 63, 0), bytes(32), b"1")
     with pytest.raises(SchemaMismatch, match="GREAT"):
-        encoder.finished(1, "GREAT", 0, 0, bytes(32), b"1")
+        encoder.finished(b"", (1, "GREAT", 0, 0), bytes(32), b"1")
     with pytest.raises(SchemaMismatch, match="nonsense"):
         encoder.opening("nonsense", "name", None, "none")
 

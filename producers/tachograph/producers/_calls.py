@@ -16,7 +16,7 @@ _How = tuple[str, str, "str | None", str]
 
 
 class Calls:
-    """Encodes plain calls, behind their meta.
+    """Encodes plain calls, behind their hash.
 
     Args:
         redact: canonical JSON in, canonical JSON out, and whether something was replaced.
@@ -40,19 +40,18 @@ class Calls:
         self.refused: tuple[bytes, bytes, bool] = (b"", b"", False)
         """The latest payload that had to go another way, and what redaction made of it: it need not be redacted again."""
 
-    def rest(self, event_type: str, fields: CallOpening | CallEnding) -> bytes | None:
-        """A call's event behind its meta; None: its payload is too large, holds a secret, or something does not fit."""
-        first, second, third, fourth, raw = fields
+    def content(self, event_type: str, fields: CallOpening | CallEnding, head: bytes) -> bytes | None:
+        """A call's event behind its hash; None: its payload is too large, holds a secret, or something does not fit."""
+        raw = fields[4]
         data, redacted = self._redact(raw, self._digester)
         if redacted or len(data) > INLINE_BYTES_MAX:
             self.refused = (raw, data, redacted)
             return None
-        digest = self._digest(data)
+        digest, call = self._digest(data), fields[:4]
         try:
             if event_type == "CallFinished":
-                return self._finished(first, second, third, fourth, digest, data)  # type: ignore[arg-type]  # its fields
-            how = (first, second, third, fourth)
-            return self._started(self._openings.get(how) or self._learn(how), digest, data)  # type: ignore[arg-type]  # so are these
+                return self._finished(head, call, digest, data)  # type: ignore[arg-type]  # a CallEnding's
+            return self._started(head, self._openings.get(call) or self._learn(call), digest, data)  # type: ignore[arg-type]  # a CallOpening's
         except SchemaMismatch:
             return None
 

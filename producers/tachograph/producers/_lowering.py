@@ -83,17 +83,17 @@ class Lowering:
         kind = self._kinds.get(event_type) or self._learn(event_type)
         causes = () if extra is None else tuple(map(_known, extra.causes))
         encoder = stream.encoder or self._encoder(stream)
-        rest = self._calls.rest(event_type, fields) if isinstance(fields, tuple) else None
-        if rest is None:
-            rest = self._rest(kind, entry, named(event_type, fields))
-        content = encoder.encode(seq, hlc, causes, recorded_at_us, logical_time_us, trace) + rest
+        head = encoder.encode(seq, hlc, causes, recorded_at_us, logical_time_us, trace)
+        content = self._calls.content(event_type, fields, head) if isinstance(fields, tuple) else None
+        if content is None:
+            content = head + self._rest(kind, entry, named(event_type, fields))
         digest = event_hash(kind.tag, content, stream.head_hash, [cause.hash for cause in causes] if causes else ())
         stream.head_hash = digest
         stream.head_seq = seq
         stream.head_hlc = hlc
         if extra is not None and extra.sent is not None:
             extra.sent.hash = digest
-        return kind.prefix + digest + content
+        return b"".join((kind.prefix, digest, content))
 
     def _lower(self, kind: _Kind, entry: Entry, fields: dict[str, object]) -> None:
         """Bring every field into the form in which the codec takes it."""

@@ -114,15 +114,14 @@ class RecordingTape:
         if (
             request.idempotency_key is None
             and request.details is None
-            and effect != "write"
             and type(name) is str
             and (version is None or type(version) is str)
         ):
             fields = (kind, name, version, effect, arguments)
         else:
             fields = self._fields(request, arguments)
-            if effect == "write":
-                return self._begin_effect(request, fields)
+        if effect == "write":
+            return self._begin_effect(request, fields, len(arguments))
         call_id = self.put(self.stream, "CallStarted", fields, len(arguments))
         return (ReceivePassage if kind == "messages" else LivePassage)(self, call_id, name)
 
@@ -250,14 +249,15 @@ class RecordingTape:
             "arguments": arguments,
         }
 
-    def _begin_effect(self, request: Request, fields: dict[str, object]) -> LivePassage:
+    def _begin_effect(self, request: Request, fields: Fields, size: int) -> LivePassage:
         self.journal.check_writable()
         name = self._unit.clean(request.name)
-        key = cast("str | None", fields["idempotency_key"])
-        fields["attempt"] = self._unit.attempt(name, key)
-        draft = Draft("CallStarted", fields)
+        key: str | None = None
+        if isinstance(fields, dict):
+            key = cast("str | None", fields["idempotency_key"])
+            fields["attempt"] = self._unit.attempt(name, key)
         stream = self.stream
-        call_id = self.put(stream, draft.type, fields, draft.size())
+        call_id = self.put(stream, "CallStarted", fields, size)
         effect_id = str(EventId(stream.run_id, stream.agent_id, stream.incarnation, call_id))
         effect = Effect(self._unit.ledger, effect_id, name, key)
         try:

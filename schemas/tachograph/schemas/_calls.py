@@ -18,7 +18,7 @@ _ANY_DIGEST = bytes(32)
 
 
 class CallEncoder:
-    """Gives what `encode_rest` gives, sooner; payloads lie inline, and nothing in them was replaced."""
+    """Gives what `encode_rest` gives, sooner, behind a head; payloads lie inline, and nothing in them was replaced."""
 
     __slots__ = ("_outcomes",)
 
@@ -37,23 +37,24 @@ class CallEncoder:
             "idempotency_key": None, "attempt": 1, "details": None,
             "arguments": {"digest": _ANY_DIGEST, "size": 0, "redacted": False, "inline": b"", "chunks": ()},
         }  # fmt: skip
-        return encode_rest("CallStarted", fields).removesuffix(self.started(b"", _ANY_DIGEST, b""))
+        return encode_rest("CallStarted", fields).removesuffix(self.started(b"", b"", _ANY_DIGEST, b""))
 
-    def started(self, opening: bytes, digest: bytes, arguments: bytes) -> bytes:
+    def started(self, head: bytes, opening: bytes, digest: bytes, arguments: bytes) -> bytes:
         """A CallStarted that begins like this."""
         size = SMALL[n] if (n := len(arguments)) <= SMALL_MAX else long_bytes(n)
-        return b"".join((opening, digest, size, b"\0\2", size, arguments, b"\0"))
+        return b"".join((head, opening, digest, size, b"\0\2", size, arguments, b"\0"))
 
-    def finished(self, call_id: int, outcome: str, yields: int, gap: int, digest: bytes, result: bytes) -> bytes:
-        """A CallFinished that has a result and nothing else.
+    def finished(self, head: bytes, call: tuple[int, str, int, int], digest: bytes, result: bytes) -> bytes:
+        """A CallFinished that has a result and nothing else; `call` is its call_id, outcome, yields and gap.
 
         Raises:
             SchemaMismatch: a value does not fit.
         """
+        call_id, outcome, yields, gap = call
         size = SMALL[n] if (n := len(result)) <= SMALL_MAX else long_bytes(n)
         try:
             return b"".join((
-                _long(call_id), self._outcomes[outcome], _long(yields), _long(gap), b"\0\0\0\0\0\0\2",
+                head, _long(call_id), self._outcomes[outcome], _long(yields), _long(gap), b"\0\0\0\0\0\0\2",
                 digest, size, b"\0\2", size, result, b"\0",
             ))  # fmt: skip
         except UNFIT as error:
