@@ -165,6 +165,11 @@ def test_a_key_service_may_refuse(tmp_path: Path) -> None:
         recorded(tmp_path / "home", keys)
     with pytest.raises(KeyRefused, match="is away"):
         home.raw.run(run_id)
+    keys.refusing = None
+    assert raw_values(home, run_id)
+    keys.forget("default")
+    with pytest.raises(KeyRefused, match="not wrapped here"):
+        home.raw.run(run_id)
     assert len(list(home.log.run_ids())) == 1
 
 

@@ -27,6 +27,8 @@ from tachograph.stores._sources import fresh_key, random_bytes, spool_name
 _KEY = "key"
 _OPEN_RUNS_MAX = 8192
 """Runs whose keys are kept at hand: about a kilobyte each."""
+_KNOWN_PACKS_MAX = 65_536
+"""Packs known to be in their directories durably: below 20 MB."""
 
 
 class _Keys(NamedTuple):
@@ -121,6 +123,8 @@ class RawBodies:
                 sync_file(path)
                 if path not in self._known:
                     sync_directory(path.parent)
+                    if len(self._known) >= _KNOWN_PACKS_MAX:
+                        self._known.clear()
                     self._known.add(path)
             except OSError as error:
                 if not _is_shredded(path):

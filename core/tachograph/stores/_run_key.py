@@ -61,8 +61,8 @@ def create_run_key(path: Path, key: RunKey) -> bool:
     """
     if not path.parent.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        sync_directory(path.parent.parent)
         sync_directory(path.parent.parent.parent)
+    sync_directory(path.parent.parent)  # even if another process made the directory: it may not have come to this
     return create_once(path, _to_bytes(key), mode=_MODE)
 
 
