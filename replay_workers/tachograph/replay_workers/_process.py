@@ -132,7 +132,7 @@ class ReplayProcess:
         try:
             self._process = subprocess.Popen(  # our own interpreter, our own module
                 # Not -I: it would switch off PYTHONHASHSEED. The environment is our own, so nothing else comes in by it.
-                [sys.executable, "-s", "-P", "-c", _SERVE, str(to_child), str(from_child)],
+                [sys.executable, "-s", "-P", *_byte_code(), "-c", _SERVE, str(to_child), str(from_child)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=None,
@@ -165,6 +165,11 @@ def _widen(pipe: int) -> None:
     """Let a pipe hold a whole part: with 64 KiB at a time, the two processes would wait for each other at every step."""
     with contextlib.suppress(AttributeError, OSError):  # not on every system, and not beyond a user's share
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PART_BYTES)
+
+
+def _byte_code() -> list[str]:
+    """Where this process has its byte code from, if not from beside the sources: the child need not compile them again."""
+    return ["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else []
 
 
 def _environment() -> dict[str, str]:

@@ -85,7 +85,7 @@ def _driven(home: Home, run_id: str, options: ReplayOptions, process: ReplayProc
         sketch = sketch_of(home, run_id) if not options.raw else None
     if sketch is not None:
         evidence = sketch.evidence
-        checking = sketch.checked()  # goes on with the first unit, and to its end
+        checking = sketch.checking  # goes on with the first unit, and to its end
         try:
             return evidence, [_attempted(home, evidence, unit, options, process, checking) for unit in evidence.units]
         except Unsound:

@@ -37,17 +37,19 @@ class Sketch:
         self.evidence = evidence
         self._home = home
         self._payloads = payloads
+        self.checking = self._checked()
+        """Checks everything, and gives the clock up to which all is well; raises Unsound where something is not.
 
-    def checked(self) -> Generator[int]:
-        """Check everything; gives the clock up to which all is well, in steps.
-
-        Raises:
-            Unsound: something is not.
+        It keeps the collector from all that was read, until it ends or is closed.
         """
+        next(self.checking)
+
+    def _checked(self) -> Generator[int]:
         evidence = self.evidence
         latest: dict[StreamKey, bytes] = {}
         state = empty(evidence.run_id)
         with collector_paused():
+            yield 0
             for number, (event, payload) in enumerate(zip(evidence.events, self._payloads, strict=True), 1):
                 stream = stream_of(event)
                 if hash_of(event, payload, latest.get(stream, GENESIS)) != event.meta.hash:
