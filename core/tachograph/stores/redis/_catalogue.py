@@ -256,6 +256,4 @@ def _content(kind: str, answer: object) -> object:
     if kind == "zset":
         return sorted(_texts(answer))
     flat = _list(answer)
-    if isinstance(answer, dict):
-        return {cast("bytes", k).decode(): cast("bytes", v) for k, v in cast("dict[object, object]", answer).items()}
     return {cast("bytes", flat[at]).decode(): cast("bytes", flat[at + 1]) for at in range(0, len(flat), 2)}

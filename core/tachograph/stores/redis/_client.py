@@ -104,6 +104,8 @@ class Client:
                 retry_on_error=[ConnectionError, BusyLoadingError],
                 protocol=2,
             )
+            # By default an answer's shape depends on the command's name, and changes between releases of the client.
+            connection.response_callbacks.clear()
             self._connected = cast("_Server", connection)
         return self._connected
 

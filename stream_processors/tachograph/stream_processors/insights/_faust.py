@@ -1,0 +1,262 @@
+"""Faust as transport: the only module that imports it, and knows its ways.
+
+An event counts as done only once its batch was applied: acknowledgement is by hand, one handler runs at a time, and no
+exception leaves it, since Faust takes an event whose handler raised for done. The web server is off, there are no tables,
+and topics are never made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncIterable, Callable, Sequence
+from contextlib import suppress
+from typing import Final, Protocol, cast
+
+from tachograph.core.errors import InvalidSetting, StoreUnavailable
+from tachograph.stores.backend import KafkaSettings, Secret
+from tachograph.stream_processors.insights._step import Arrived
+
+BATCH_MAX: Final = 500
+"""Events applied at once."""
+
+WAIT_SECONDS: Final = 0.1
+"""How long a batch that is not full waits for more."""
+
+PATIENCE_SECONDS: Final = 300.0
+"""How long servers may fail before the process gives up, for its supervisor to start it again."""
+
+STOP_SECONDS: Final = 15.0
+"""How long a stop may take: aiokafka waits for ever for a broker that is gone."""
+
+_PAUSE_SECONDS_MAX: Final = 5.0
+
+
+class _Message(Protocol):
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+class _Event(Protocol):
+    message: _Message
+
+    def ack(self) -> bool: ...
+
+
+class _Stream(Protocol):
+    def noack(self) -> _Stream: ...
+
+    def events(self) -> AsyncIterable[_Event]: ...
+
+
+class _Consumer(Protocol):
+    async def commit(self) -> bool: ...
+
+
+class _App(Protocol):
+    consumer: _Consumer
+    should_stop: bool
+    crash_reason: BaseException | None
+
+    def topic(self, *topics: str, **options: object) -> object: ...
+
+    def agent(self, channel: object, **options: object) -> Callable[[object], object]: ...
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+class FaustTransport:
+    """Feeds what topics bring to a handler, batch by batch, and acknowledges what it took.
+
+    Args:
+        settings: the cluster.
+        group: the consumer group, shared by all instances.
+        topics: their full names; they must exist.
+        apply: takes a batch, in a thread of its own; `StoreUnavailable` makes it be tried again.
+        idle: called about every second, in the same thread as `apply`.
+    """
+
+    def __init__(
+        self,
+        settings: KafkaSettings,
+        group: str,
+        topics: Sequence[str],
+        apply: Callable[[Sequence[Arrived]], None],
+        idle: Callable[[], None],
+    ) -> None:
+        self._settings = settings
+        self._group = group
+        self._topics = topics
+        self._apply = apply
+        self._idle = idle
+        self._buffer: list[_Event] = []
+        self._turn = asyncio.Lock()
+        self._over = asyncio.Event()
+        self._failure: Exception | None = None
+        self._patience_seconds = PATIENCE_SECONDS
+        self.events = 0
+        """Acknowledged so far."""
+        self.alive_at = time.monotonic()
+        """When the loop last came round: it is never blocked for long."""
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until told to stop, or until servers failed for PATIENCE_SECONDS.
+
+        Raises:
+            StoreUnavailable: they did; nothing that was not applied is acknowledged.
+        """
+        app = _app(self._settings, self._group)
+        channel = app.topic(
+            *self._topics, key_type=bytes, value_type=bytes, key_serializer="raw", value_serializer="raw"
+        )
+        app.agent(channel, concurrency=1)(self._handle)
+        await app.start()
+        ticking = asyncio.create_task(self._tick(app))
+        stopping = asyncio.create_task(stop.wait())
+        over = asyncio.create_task(self._over.wait())
+        await asyncio.wait([stopping, over, ticking], return_when=asyncio.FIRST_COMPLETED)
+        self._patience_seconds = min(self._patience_seconds, STOP_SECONDS)
+        for task in (stopping, over, ticking):
+            task.cancel()
+        await self._flush()
+        with suppress(TimeoutError):
+            # Faust's own commit at the end does nothing while one goes on that does not know of the last batch.
+            await asyncio.wait_for(app.consumer.commit(), STOP_SECONDS)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(app.stop(), STOP_SECONDS)
+        if self._failure is not None:
+            raise self._failure
+
+    async def _handle(self, stream: _Stream) -> None:
+        async for event in stream.noack().events():
+            self._buffer.append(event)
+            if len(self._buffer) >= BATCH_MAX:
+                await self._flush()
+
+    async def _tick(self, app: _App) -> None:
+        idle_at = time.monotonic()
+        while True:
+            await asyncio.sleep(WAIT_SECONDS)
+            self.alive_at = time.monotonic()
+            if app.should_stop:
+                reason = f"Faust stopped by itself: {app.crash_reason!r}"
+                self._give_up(StoreUnavailable(f"kafka {self._settings.bootstrap}", reason))
+                return
+            await self._flush()
+            if self.alive_at - idle_at >= 1:
+                idle_at = self.alive_at
+                async with self._turn:
+                    await self._patiently(self._idle)
+
+    async def _flush(self) -> None:
+        """Apply and acknowledge what has come; where that fails for good, nothing is acknowledged any more."""
+        async with self._turn:
+            batch = self._buffer[:BATCH_MAX]
+            if not batch or self._failure is not None:
+                return
+            arrived = [_arrived(event.message) for event in batch]
+            if await self._patiently(lambda: self._apply(arrived)):
+                for event in batch:
+                    event.ack()
+                del self._buffer[: len(batch)]
+                self.events += len(batch)
+
+    async def _patiently(self, work: Callable[[], None]) -> bool:
+        """Do it, again and again while servers fail; False once patience is at its end or something else went wrong."""
+        began = time.monotonic()
+        pause = 0.1
+        while True:
+            try:
+                await asyncio.get_running_loop().run_in_executor(None, work)
+            except StoreUnavailable as error:
+                if time.monotonic() - began > self._patience_seconds:
+                    return self._give_up(error)
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _PAUSE_SECONDS_MAX)
+                self.alive_at = time.monotonic()
+            except Exception as error:  # noqa: BLE001 Faust would take the events for done
+                return self._give_up(error)
+            else:
+                return True
+
+    def _give_up(self, error: Exception) -> bool:
+        self._failure = error
+        self._over.set()
+        return False
+
+
+def _arrived(message: _Message) -> Arrived:
+    return Arrived(message.topic, message.partition, message.offset, message.key, message.value)
+
+
+def _app(settings: KafkaSettings, group: str) -> _App:
+    """A new application; Faust is imported here, since importing it looks at the command line."""
+    try:
+        import faust
+    except ImportError as error:
+        needed = "insights need Faust; install it with `pip install 'tachograph[processors]'`"
+        raise InvalidSetting("process", "insights", needed) from error
+    app = faust.App(
+        group,
+        broker=";".join(f"kafka://{server.strip()}" for server in settings.bootstrap.split(",")),
+        broker_credentials=_credentials(settings),
+        broker_session_timeout=10.0,
+        consumer_auto_offset_reset="earliest",
+        store="memory://",
+        key_serializer="raw",
+        value_serializer="raw",
+        autodiscover=False,
+        stream_wait_empty=False,
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        web_enabled=False,
+    )
+    return cast("_App", app)
+
+
+def _credentials(settings: KafkaSettings) -> object:
+    """Faust's form of librdkafka's properties.
+
+    Raises:
+        InvalidSetting: Faust cannot do what they ask for.
+    """
+    protocol = _property(settings, "security.protocol", "plaintext").lower()
+    if protocol == "plaintext":
+        return None
+    from faust.auth import SASLCredentials, SSLCredentials
+    from faust.types.auth import AuthProtocol, SASLMechanism
+
+    context = _ssl_context(settings) if protocol.endswith("ssl") else None
+    if protocol == "ssl":
+        return SSLCredentials(context)
+    mechanism = _property(settings, "sasl.mechanism", _property(settings, "sasl.mechanisms", "PLAIN"))
+    if mechanism not in {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}:
+        raise InvalidSetting("sasl.mechanism", mechanism, "insights can use PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512")
+    credentials = SASLCredentials(
+        username=_property(settings, "sasl.username", ""),
+        password=_property(settings, "sasl.password", ""),
+        ssl_context=context,
+        mechanism=SASLMechanism(mechanism),
+    )
+    credentials.protocol = AuthProtocol(protocol.upper())
+    return credentials
+
+
+def _ssl_context(settings: KafkaSettings) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=_property(settings, "ssl.ca.location", "") or None)
+    certificate = _property(settings, "ssl.certificate.location", "")
+    if certificate:
+        password = _property(settings, "ssl.key.password", "") or None
+        context.load_cert_chain(certificate, _property(settings, "ssl.key.location", "") or None, password)
+    return context
+
+
+def _property(settings: KafkaSettings, name: str, default: str) -> str:
+    value = settings.properties.get(name, default)
+    return value.text if isinstance(value, Secret) else value

@@ -1,0 +1,106 @@
+"""The insights process: Faust's transport, the catalogues in Redis and the topics, put together."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from tachograph.core.errors import InvalidSetting
+from tachograph.stores.backend import Backend, KafkaSettings, RedisSettings
+from tachograph.stores.kafka import topic_name
+from tachograph.stores.redis import RedisCatalogue
+from tachograph.stream_processors.insights._applier import Applier, InsightsStatistics
+from tachograph.stream_processors.insights._faust import FaustTransport
+from tachograph.stream_processors.insights._publish import Publisher
+from tachograph.stream_processors.insights._trends import Trends
+
+GROUP: Final = "insights"
+"""Of the consumers, behind the topics' prefix."""
+
+_LOOK_SECONDS: Final = 0.2
+"""How often the loop looks whether it is to stop."""
+
+
+class Catalogues:
+    """The tenants' catalogues in Redis, opened when they are first needed; the windows then learn what they hold."""
+
+    def __init__(self, settings: RedisSettings, trends: Trends) -> None:
+        self._settings = settings
+        self._trends = trends
+        self._open: dict[str, RedisCatalogue] = {}
+
+    def __call__(self, tenant: str) -> RedisCatalogue:
+        """A tenant's catalogue."""
+        known = self._open.get(tenant)
+        if known is None:
+            known = RedisCatalogue(self._settings, tenant)
+            for finding in known.run_findings():
+                self._trends.add(finding)
+            self._open[tenant] = known
+        return known
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        for catalogue in self._open.values():
+            catalogue.close()
+
+
+def run_insights(
+    backend: Backend, stop: threading.Event, *, report: Callable[[InsightsStatistics], None] | None = None
+) -> InsightsStatistics:
+    """Work until told to stop; what has come by then is applied and acknowledged.
+
+    Args:
+        backend: with Kafka and Redis.
+        stop: set from another thread or a signal handler.
+        report: is told the statistics about every second.
+
+    Raises:
+        InvalidSetting: Kafka or Redis is not set.
+        StoreUnavailable: a server failed for longer than it is waited for; everything can be started again.
+    """
+    kafka, redis = _required(backend)
+    trends = Trends()
+    catalogues = Catalogues(redis, trends)
+    publisher = Publisher(kafka)
+    applier = Applier(catalogues, publisher.publish, trends)
+
+    def idle() -> None:
+        applier.publish_trends()
+        if report is not None:
+            report(applier.statistics())
+
+    try:
+        asyncio.run(_work(kafka, applier, idle, stop))
+        applier.publish_trends()
+    finally:
+        publisher.close()
+        catalogues.close()
+    return applier.statistics()
+
+
+async def _work(kafka: KafkaSettings, applier: Applier, idle: Callable[[], None], stop: threading.Event) -> None:
+    topics = [topic_name(kafka, name) for name in ("findings", "replays")]
+    transport = FaustTransport(kafka, topic_name(kafka, GROUP), topics, applier.apply, idle)
+    stopping = asyncio.Event()
+    looking = asyncio.create_task(_look(stop, stopping))
+    try:
+        await transport.run(stopping)
+    finally:
+        looking.cancel()
+
+
+async def _look(stop: threading.Event, stopping: asyncio.Event) -> None:
+    while not await asyncio.to_thread(stop.wait, _LOOK_SECONDS):
+        pass
+    stopping.set()
+
+
+def _required(backend: Backend) -> tuple[KafkaSettings, RedisSettings]:
+    if backend.kafka is None:
+        raise InvalidSetting("TACHO_KAFKA_BOOTSTRAP", None, "insights read findings from Kafka")
+    if backend.redis is None:
+        raise InvalidSetting("TACHO_REDIS_URL", None, "insights keep the catalogue in Redis")
+    return backend.kafka, backend.redis
