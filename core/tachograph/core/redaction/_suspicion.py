@@ -85,7 +85,7 @@ def ends_of_names(text: str) -> list[int]:
 def _has_address(data: bytes) -> bool:
     if b"@" in data and (_EMAIL.search(data) is not None or _URL_PASSWORD.search(data) is not None):
         return True
-    return b"%40" in data
+    return b"%" in data and b"%40" in data
 
 
 def _has_plus(data: bytes) -> bool:
