@@ -170,7 +170,7 @@ def test_tools_are_never_executed(tmp_path: Path, process: ReplayProcess, note: 
 def test_a_replaying_process_sees_neither_keys_nor_log(
     tmp_path: Path, process: ReplayProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its environment is its own, only the pipe is open, and nothing that it holds says where the home is."""
+    """Its environment is its own, nothing is open but the pipe and what its last words go to, and nothing says where the home is."""
     monkeypatch.setenv("OUTSIDE_SECRET", "s3cret-of-the-parent")
     replays = Replays(tmp_path, process)
     with ReplayProcess() as fresh:
@@ -192,7 +192,7 @@ def test_a_replaying_process_sees_neither_keys_nor_log(
     }
     descriptors = seen["fds"]
     assert isinstance(descriptors, dict)
-    assert {str(target).partition(":")[0] for target in descriptors.values()} == {"/dev/null", "pipe"}
+    assert {str(target).partition(":")[0] for target in descriptors.values()} == {"/dev/null", "/memfd", "pipe"}
     assert seen["argv"] == ["replay"]
     text = str(display(found.replayed.arguments))
     key = next((tmp_path / "home" / "keys").iterdir()).read_bytes()

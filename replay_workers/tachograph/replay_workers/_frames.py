@@ -13,7 +13,10 @@ _STDLIB = tuple(
     if (path := sysconfig.get_paths().get(name)) is not None
 )
 _SITE = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
-_OURS = ("tachograph.core", "tachograph.schemas", "tachograph.stores", "tachograph.replay_workers")
+_OURS = (
+    "tachograph.core", "tachograph.schemas", "tachograph.stores", "tachograph.producers._", "tachograph.replay_workers",
+)  # fmt: skip
+"""Not all producers: the harness and the demo are control logic."""
 
 
 @lru_cache(maxsize=4096)

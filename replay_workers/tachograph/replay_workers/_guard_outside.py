@@ -72,6 +72,7 @@ class Refused(PermissionError):
     """Control logic reached for the outside in a replay."""
 
     def __init__(self, what: str, source: Source) -> None:
+        self.what = what
         super().__init__(f"{what} is refused: a replay does not touch the outside; {REMEDIES[source]}")
 
 

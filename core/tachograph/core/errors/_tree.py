@@ -101,13 +101,11 @@ class EntrypointNotFound(CallerError):
 
     exit_code = 2
 
-    def __init__(self, entrypoint: str, reason: str) -> None:
+    def __init__(self, entrypoint: str, reason: str, remedy: str | None = None) -> None:
         self.entrypoint = entrypoint
         self.reason = reason
-        super().__init__(
-            f"cannot import the entry point {entrypoint!r}: {reason}. "
-            f"Give the directory of the code with `--code DIR`, or check the name."
-        )
+        remedy = remedy or "Give the directory of the code with `--code DIR`, or check the name."
+        super().__init__(f"cannot import the entry point {entrypoint!r}: {reason.rstrip('.')}. {remedy}")
 
 
 class AgentMisuse(CallerError):
