@@ -12,6 +12,7 @@ _FLOORS = "bench.baselines._floors"
 _TEMPORAL = "bench.baselines._temporal"
 _REPLAY = "bench.ours._replay"
 _FOLD = "bench.ours._fold"
+_CAUSAL = "bench.ours._causal"
 
 GROUPS: Mapping[str, tuple[Comparison, ...]] = {
     "record": (
@@ -70,6 +71,11 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
     ),
     "fold": (
         Comparison("fold an event into its run's state", "cpu_us", f"{_FOLD}:fold", f"{_FOLD}:decode", 0.6, 1, 0.25),
+    ),
+    "order": (
+        Comparison(
+            "causal order over 64 partitions, an event", "cpu_us", f"{_CAUSAL}:order", f"{_FOLD}:decode", 0.35, 1, 0.15
+        ),
     ),
     "replay": (
         Comparison(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Generic, TypeVar
 
 from tachograph.core.causality._ids import EventId
@@ -26,6 +26,20 @@ class HoldBackFull(EvidenceBroken):
         )
 
 
+class _Line(Generic[T]):
+    """One stream: how far it is delivered, and what waits behind that."""
+
+    __slots__ = ("delivered", "stream", "waiting", "wanted")
+
+    def __init__(self, stream: _Stream) -> None:
+        self.stream = stream
+        self.delivered = 0
+        self.waiting: dict[int, tuple[Sequence[EventId], T]] = {}
+        """By `seq`: causes and item."""
+        self.wanted: dict[int, list[_Line[T]]] = {}
+        """By `seq` of an event here: the lines whose next event depends on it."""
+
+
 class HoldBack(Generic[T]):
     """Holds events back until their stream's predecessor and their causes have been delivered.
 
@@ -36,17 +50,16 @@ class HoldBack(Generic[T]):
         capacity: how many events may wait at once.
     """
 
-    __slots__ = ("_capacity", "_delivered", "_needed_by", "_waiting")
+    __slots__ = ("_capacity", "_count", "_lines")
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._delivered: dict[_Stream, int] = {}
-        self._waiting: dict[EventId, tuple[tuple[EventId, ...], T]] = {}
-        self._needed_by: dict[EventId, list[EventId]] = {}
+        self._count = 0
+        self._lines: dict[_Stream, _Line[T]] = {}
 
     def start_at(self, stream: tuple[str, str, int], seq: int) -> None:
         """Take a stream as delivered up to and including `seq`, as a snapshot says."""
-        self._delivered[stream] = seq
+        self._line(stream).delivered = seq
 
     def offer(self, key: EventId, needs: Sequence[EventId], item: T) -> list[T]:
         """Take an event in; returns what can now be delivered, in causal order.
@@ -59,53 +72,77 @@ class HoldBack(Generic[T]):
         Raises:
             HoldBackFull: too many wait; the offered event was not taken in.
         """
-        if self._is_delivered(key) or key in self._waiting:
+        stream = key[:3]
+        line = self._lines.get(stream) or self._line(stream)
+        seq = key.seq
+        ahead = seq - line.delivered - 1
+        if ahead < 0 or seq in line.waiting:
             return []
-        missing = self._first_missing(key, needs)
-        if missing is None:
-            return self._deliver(key, item)
-        if len(self._waiting) >= self._capacity:
-            raise HoldBackFull(self._capacity, self.missing())
-        self._waiting[key] = (tuple(needs), item)
-        self._needed_by.setdefault(missing, []).append(key)
-        return []
-
-    def give_up(self) -> list[T]:
-        """Hand back what waits, in order of their ids, and wait for nothing any more."""
-        items = [item for _, (_, item) in sorted(self._waiting.items())]
-        self._waiting.clear()
-        self._needed_by.clear()
-        return items
+        blocked = None if ahead or not needs else self._blocked(needs)
+        if ahead or blocked is not None:
+            if self._count >= self._capacity:
+                raise HoldBackFull(self._capacity, self.missing())
+            self._count += 1
+            line.waiting[seq] = (needs, item)
+            if blocked is not None:
+                self._want(blocked, line)
+            return []
+        line.delivered = seq
+        delivered = [item]
+        if line.waiting or line.wanted:
+            self._go_on(line, delivered)
+        return delivered
 
     def missing(self) -> tuple[EventId, ...]:
         """Events that others wait for and that have not arrived, in order of their ids."""
-        return tuple(sorted(key for key in self._needed_by if key not in self._waiting))
+        return tuple(sorted({event_id for line in self._lines.values() for event_id in self._missing_of(line)}))
 
     def __len__(self) -> int:
         """How many events wait."""
-        return len(self._waiting)
+        return self._count
 
-    def _is_delivered(self, key: EventId) -> bool:
-        return key.seq <= self._delivered.get(key[:3], 0)
+    def _line(self, stream: _Stream) -> _Line[T]:
+        line = self._lines.get(stream)
+        if line is None:
+            line = self._lines[stream] = _Line(stream)
+        return line
 
-    def _first_missing(self, key: EventId, needs: Sequence[EventId]) -> EventId | None:
-        previous = EventId(key.run_id, key.agent_id, key.incarnation, key.seq - 1)
-        if not self._is_delivered(previous):
-            return previous
-        return next((need for need in needs if not self._is_delivered(need)), None)
+    def _blocked(self, needs: Sequence[EventId]) -> EventId | None:
+        """The first of some causes that is not delivered."""
+        for need in needs:
+            line = self._lines.get(need[:3])
+            if line is None or need.seq > line.delivered:
+                return need
+        return None
 
-    def _deliver(self, key: EventId, item: T) -> list[T]:
-        delivered: list[T] = []
-        ready = [(key, item)]
-        for ready_key, ready_item in ready:
-            delivered.append(ready_item)
-            self._delivered[ready_key[:3]] = ready_key.seq
-            for waiting_key in self._needed_by.pop(ready_key, ()):
-                needs, waiting_item = self._waiting[waiting_key]
-                missing = self._first_missing(waiting_key, needs)
-                if missing is None:
-                    del self._waiting[waiting_key]
-                    ready.append((waiting_key, waiting_item))
-                else:
-                    self._needed_by.setdefault(missing, []).append(waiting_key)
-        return delivered
+    def _want(self, need: EventId, line: _Line[T]) -> None:
+        """A line's next event waits for this one; what stands behind it in the line waits with it, unlisted."""
+        self._line(need[:3]).wanted.setdefault(need.seq, []).append(line)
+
+    def _go_on(self, line: _Line[T], delivered: list[T]) -> None:
+        """After a delivery: whatever its line has waiting, and whatever waited for it."""
+        todo = line.wanted.pop(line.delivered, [])
+        todo.append(line)
+        while todo:
+            line = todo.pop()
+            while (waiting := line.waiting.get(line.delivered + 1)) is not None:
+                needs, item = waiting
+                blocked = self._blocked(needs) if needs else None
+                if blocked is not None:
+                    self._want(blocked, line)
+                    break
+                line.delivered += 1
+                del line.waiting[line.delivered]
+                self._count -= 1
+                delivered.append(item)
+                if line.wanted:
+                    todo += line.wanted.pop(line.delivered, ())
+
+    def _missing_of(self, line: _Line[T]) -> Iterator[EventId]:
+        """What a line waits for and has not got, and what others wait for in it."""
+        following = line.delivered + 1
+        if line.waiting and following not in line.waiting:
+            yield EventId(*line.stream, following)
+        for seq in line.wanted:
+            if seq not in line.waiting:
+                yield EventId(*line.stream, seq)
