@@ -249,3 +249,13 @@ def test_a_stream_can_be_taken_up_in_the_middle() -> None:
     assert buffer.offer(_key("a", 7), [], "a7") == []
     assert buffer.offer(_key("b", 1), [_key("a", 8)], "b1") == []
     assert buffer.offer(_key("a", 8), [], "a8") == ["a8", "b1"]
+
+
+def test_giving_up_hands_back_what_waits() -> None:
+    """Every stream's in order; what comes later is delivered as if nothing had waited."""
+    back: HoldBack[str] = HoldBack(8)
+    for agent, seq in (("b", 3), ("a", 5), ("a", 4), ("b", 2)):
+        assert back.offer(EventId("r", agent, 1, seq), (), f"{agent}{seq}") == []
+    assert back.give_up() == ["a4", "a5", "b2", "b3"]
+    assert (len(back), back.missing(), back.give_up()) == (0, (), [])
+    assert back.offer(EventId("r", "a", 1, 1), (), "a1") == ["a1"]

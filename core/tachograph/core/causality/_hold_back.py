@@ -93,6 +93,16 @@ class HoldBack(Generic[T]):
             self._go_on(line, delivered)
         return delivered
 
+    def give_up(self) -> list[T]:
+        """Hand back what waits, every stream's in order, and wait for nothing any more."""
+        lines = [self._lines[stream] for stream in sorted(self._lines)]
+        items = [item for line in lines for _, (_, item) in sorted(line.waiting.items())]
+        for line in lines:
+            line.waiting.clear()
+            line.wanted.clear()
+        self._count = 0
+        return items
+
     def missing(self) -> tuple[EventId, ...]:
         """Events that others wait for and that have not arrived, in order of their ids."""
         return tuple(sorted({event_id for line in self._lines.values() for event_id in self._missing_of(line)}))
