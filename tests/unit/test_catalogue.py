@@ -395,3 +395,28 @@ def test_a_forked_child_uses_a_connection_of_its_own(home: Home) -> None:
     child.join()
     assert child.exitcode == 0
     assert [row.run_id for row in home.catalogue.runs()] == ["run-1"]
+
+
+def test_what_other_spools_get_is_seen_at_once_however_it_comes(home: Home) -> None:
+    """More of a segment, a further segment, a writer's death: each is noticed in a spool that was read before."""
+    desk = Desk(home)
+    assert home.past_effects.find("default", "send_mail", "k-1") is None
+    desk.move(PLANNED, EXECUTING)
+    assert _state(home) is EXECUTING
+    assert _state(home) is EXECUTING
+    desk.writer._rotate()
+    desk.move(EXECUTING, UNKNOWN)
+    assert _state(home) is UNKNOWN
+    desk.move(UNKNOWN, RECONCILED)
+    assert _state(home) is RECONCILED
+    other = Desk(home, run_id="run-2", clock=Clock(3_000_000_000_000))
+    other.move(PLANNED, EXECUTING)
+    assert _state(home) is EXECUTING
+    other.writer.abandon()
+    assert _state(home) is UNKNOWN
+    desk.finish()
+
+
+def _state(home: Home) -> EffectState | None:
+    found = home.past_effects.find("default", "send_mail", "k-1")
+    return None if found is None else found.state
