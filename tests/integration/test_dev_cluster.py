@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from cli import tacho
 from tachograph.control.dev._process import Process, identity, kill
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
-    """A home with three brokers and nothing else."""
-    path = tmp_path_factory.mktemp("cluster")
-    done = tacho("--home", path, "dev", "up", "--brokers", "3", "--services", "kafka")
-    assert done.code == 0, done.err
-    yield path
-    tacho("--home", path, "dev", "down")
+def test_a_cluster_bears_the_loss_of_a_broker(tmp_path: Path) -> None:
+    """One start serves both: it takes a while."""
+    done = tacho("--home", tmp_path, "dev", "up", "--brokers", "3", "--services", "kafka")
+    try:
+        assert done.code == 0, done.err
+        a_dead_broker_comes_back_alone(tmp_path)
+        a_taken_port_of_a_dead_broker_is_told(tmp_path)
+    finally:
+        tacho("--home", tmp_path, "dev", "down")
 
 
 def brokers(home: Path) -> dict[str, dict[str, Any]]:
@@ -36,7 +34,7 @@ def process_of(broker: dict[str, Any]) -> Process:
     return found
 
 
-def test_a_dead_broker_comes_back_alone(home: Path) -> None:
+def a_dead_broker_comes_back_alone(home: Path) -> None:
     """Killed with SIGKILL: status says so, `up` starts that one, the others never notice."""
     before = brokers(home)
     assert [broker["healthy"] for broker in before.values()] == [True] * 3
@@ -51,7 +49,7 @@ def test_a_dead_broker_comes_back_alone(home: Path) -> None:
     assert {name for name in after if after[name]["pid"] != before[name]["pid"]} == {"kafka-2"}
 
 
-def test_a_taken_port_of_a_dead_broker_is_told(home: Path) -> None:
+def a_taken_port_of_a_dead_broker_is_told(home: Path) -> None:
     """While the others run, a broker cannot move: they and all clients know its port."""
     before = brokers(home)
     kill([process_of(before["kafka-3"])])

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 import urllib.request
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from minio import Minio
@@ -20,14 +18,19 @@ from tachograph.stores.backend import Backend, backend_of
 from tachograph.stores.kafka import TOPICS, ensure_topics
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
-    """A home whose servers run."""
-    path = tmp_path_factory.mktemp("dev")
-    done = tacho("--home", path, "dev", "up")
-    assert done.code == 0, done.err
-    yield path
-    tacho("--home", path, "dev", "down")
+def test_up_gives_servers_that_work_and_keep_their_data(tmp_path: Path) -> None:
+    """One start serves all of these: it takes a while."""
+    done = tacho("--home", tmp_path, "dev", "up")
+    try:
+        assert done.code == 0, done.err
+        every_server_is_healthy(tmp_path)
+        nobody_outside_can_connect(tmp_path)
+        up_again_changes_nothing(tmp_path)
+        what_is_printed_can_be_run_by_a_shell(tmp_path)
+        the_topics_are_there(tmp_path)
+        data_outlives_down_and_up(tmp_path)
+    finally:
+        tacho("--home", tmp_path, "dev", "down")
 
 
 def servers(home: Path) -> dict[str, dict[str, Any]]:
@@ -41,7 +44,7 @@ def backend(home: Path) -> Backend:
     return backend_of({"TACHO_CONFIG": str(home / "dev" / "tacho.toml")})
 
 
-def test_every_server_is_healthy(home: Path) -> None:
+def every_server_is_healthy(home: Path) -> None:
     """Status names each server with its process, port and memory."""
     found = servers(home)
     assert found.keys() == {"kafka-1", "registry", "s3", "redis"}
@@ -50,12 +53,12 @@ def test_every_server_is_healthy(home: Path) -> None:
     assert all(str(server["port"]) in text and str(server["pid"]) in text for server in found.values())
 
 
-def test_nobody_outside_can_connect(home: Path) -> None:
+def nobody_outside_can_connect(home: Path) -> None:
     """Every socket of every server listens on 127.0.0.1 alone."""
     assert {address for server in servers(home).values() for address in listening(server["pid"])} == {"127.0.0.1"}
 
 
-def test_up_again_changes_nothing(home: Path) -> None:
+def up_again_changes_nothing(home: Path) -> None:
     """What runs is left alone, and told again."""
     before = servers(home)
     again = tacho("--home", home, "dev", "up", "--json").result
@@ -63,7 +66,7 @@ def test_up_again_changes_nothing(home: Path) -> None:
     assert again["pids"] == {name: server["pid"] for name, server in before.items()}
 
 
-def test_what_is_printed_can_be_run_by_a_shell(home: Path) -> None:
+def what_is_printed_can_be_run_by_a_shell(home: Path) -> None:
     """`eval "$(tacho dev up)"` sets what the file says: each line is a comment or an export."""
     lines = tacho("--home", home, "dev", "up").out.splitlines()
     exports = dict(line.removeprefix("export ").split("=", 1) for line in lines if not line.startswith("#"))
@@ -77,7 +80,7 @@ def test_what_is_printed_can_be_run_by_a_shell(home: Path) -> None:
     } == {0}
 
 
-def test_the_topics_are_there(home: Path) -> None:
+def the_topics_are_there(home: Path) -> None:
     """Nobody has to make them first."""
     kafka = backend(home).kafka
     assert kafka is not None
@@ -85,7 +88,7 @@ def test_the_topics_are_there(home: Path) -> None:
     assert (report.created, report.drift) == ((), ())
 
 
-def test_data_outlives_down_and_up(home: Path) -> None:
+def data_outlives_down_and_up(home: Path) -> None:
     """`down` ends the processes and keeps topics, schemas, objects and keys."""
     found = backend(home)
     assert found.kafka is not None

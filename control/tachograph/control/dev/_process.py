@@ -57,8 +57,11 @@ def identity(pid: int) -> Process | None:
         boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # Fields 3 (state) and 22 (starttime) of proc_pid_stat(5); the first two are cut off.
-    return None if fields[0] in {"Z", "X"} else Process(pid, f"{boot}/{fields[19]}")
+    # Fields 3 (state), 20 (num_threads) and 22 (starttime) of proc_pid_stat(5); the first two are cut off.
+    state, threads, started = fields[0], int(fields[17]), fields[19]
+    # The first thread may be gone while others still hold files and ports.
+    is_over = state in {"Z", "X"} and threads <= 1
+    return None if is_over else Process(pid, f"{boot}/{started}")
 
 
 def is_alive(process: Process) -> bool:

@@ -13,8 +13,8 @@ from tachograph.control.dev._process import Process, is_alive, spawn
 from tachograph.control.dev._sources import pause, seconds
 
 _PAUSE_SECONDS = 0.05
-READY_SECONDS_MAX = 90.0
-"""The slowest of them needs 14 s on an idle machine."""
+READY_SECONDS_MAX = 180.0
+"""The slowest of them needs 5 s on an idle machine, and a minute on one with ten times as much to do as it can."""
 _LAST_LINES = 5
 _LINE_CHARACTERS_MAX = 300
 
