@@ -14,6 +14,7 @@ from tachograph.core.errors import StoreUnavailable, UnreadableInput
 from tachograph.core.ports import ImportResult, Progress
 from tachograph.schemas import decode_foreign, read_container
 from tachograph.stores import Home, verify_home
+from tachograph.stores.backend import Backend, backend_of
 
 _KEY = Path("keys", "digest.key")
 
@@ -52,7 +53,7 @@ def import_bundles(path: Path, files: Sequence[Path], progress: Progress) -> Imp
 
 def _import(path: Path, file: Path) -> tuple[str, bool]:
     """The file's run, and whether it was not there before."""
-    if not (path / _KEY).exists():
+    if not (backend_of().digest_key_file or path / _KEY).exists():
         raise OtherDigestKey(str(file))
     home = Home.open(path, create=True)
     with tempfile.TemporaryDirectory(prefix="tacho-import-") as directory:
@@ -72,10 +73,10 @@ def _staged_home(home: Home, directory: Path) -> Home:
     """An empty home under the same key."""
     try:
         (directory / _KEY.parent).mkdir()
-        shutil.copy(home.path / _KEY, directory / _KEY)
+        shutil.copy(home.key_file, directory / _KEY)
     except OSError as error:
         raise StoreUnavailable(str(directory), error.strerror or str(error)) from error
-    return Home.open(directory, create=True)
+    return Home.open(directory, create=True, backend=Backend())
 
 
 def _stage(staged: Home, file: Path) -> tuple[str, list[bytes]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 from tachograph.core.canonical import Digester, group_keys
 from tachograph.schemas import Body, BodyErased, Error, Event
 from tachograph.stores._chain import Place
 from tachograph.stores._findings import Finding, FindingKind
-from tachograph.stores._objects import DirectoryObjects
 
 
 class Reference(NamedTuple):
@@ -40,10 +40,18 @@ def bodies_of(event: Event) -> Iterator[Body]:
             yield found
 
 
+class _Objects(Protocol):
+    """What is checked."""
+
+    def get(self, key: bytes) -> bytes | None: ...
+
+    def path_of(self, key: bytes) -> Path: ...
+
+
 class BodyCheck:
     """Collects the objects that events name, then checks each of them once."""
 
-    def __init__(self, objects: DirectoryObjects, digester: Digester) -> None:
+    def __init__(self, objects: _Objects, digester: Digester) -> None:
         self._objects = objects
         self._digester = digester
         self._references: dict[bytes, Reference] = {}

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Collection
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
@@ -26,6 +26,13 @@ from tachograph.stores._past_beside import PastBeside
 from tachograph.stores._raw import RawBodies
 from tachograph.stores._spool import SEGMENT_BYTES_MAX, SpoolWriter
 from tachograph.stores._tenant_keys import TenantKeys
+from tachograph.stores.backend import Backend, backend_of, tenant_of
+
+if TYPE_CHECKING:
+    from tachograph.stores._far import Far
+    from tachograph.stores._union_catalogue import UnionCatalogue
+    from tachograph.stores.archive import ArchiveLog, UnionLog
+    from tachograph.stores.s3 import CachedObjects
 
 HOME_VERSION = 1
 FORMAT = "format.json"
@@ -44,24 +51,46 @@ class NoHome(CallerError):
 
 
 class Home:
-    """Everything under one directory: log, objects, catalogue and key. Open it with `Home.open`."""
+    """Everything under one directory: log, objects, catalogue and key. Open it with `Home.open`.
+
+    Where servers are set, `log`, `catalogue` and `objects` show what those hold as well. What is written goes into the
+    directory in any case.
+    """
 
     path: Final[Path]
     """The directory."""
-    log: Final[LocalLog]
-    catalogue: Final[SqliteCatalogue]
-    objects: Final[DirectoryObjects]
+    log: Final[LocalLog | UnionLog]
+    catalogue: Final[SqliteCatalogue | UnionCatalogue]
+    objects: Final[DirectoryObjects | CachedObjects]
+    own_catalogue: Final[SqliteCatalogue]
+    """Of the directory alone."""
+    archive: Final[ArchiveLog | None]
+    """What all machines have shipped; None where S3 is not set."""
+    key_file: Final[Path]
+    """Of the digest key."""
     digester: Final[Digester]
     raw: Final[RawBodies]
     audit: Final[AuditLog]
     effect_claims: Final[EffectClaims]
 
-    def __init__(self, path: Path, keys: KeyWrapper | None = None) -> None:
+    def __init__(
+        self, path: Path, keys: KeyWrapper | None = None, backend: Backend | None = None, tenant: str = "default"
+    ) -> None:
+        servers = backend or Backend()
         self.path = path
-        self.catalogue = SqliteCatalogue(path / "catalogue.db", path / "log")
-        self.log = LocalLog(path / "log", self.catalogue)
-        self.objects = DirectoryObjects(path / "objects")
-        self.digester = Digester(read_key(path / "keys" / "digest.key"))
+        self.own_catalogue = SqliteCatalogue(path / "catalogue.db", path / "log")
+        self.key_file = servers.digest_key_file or path / "keys" / "digest.key"
+        self.digester = Digester(read_key(self.key_file))
+        log, objects = LocalLog(path / "log", self.own_catalogue), DirectoryObjects(path / "objects")
+        far: Far | None = None
+        if servers.s3 is not None:
+            from tachograph.stores._far import Near, reach
+
+            far = reach(Near(path, log, self.own_catalogue, objects, self.digester), servers, servers.s3, tenant)
+        self.archive = None if far is None else far.log.archive
+        self.log = log if far is None else far.log
+        self.catalogue = self.own_catalogue if far is None else far.catalogue
+        self.objects = objects if far is None else far.objects
         self.raw = RawBodies(path / "raw", keys or TenantKeys(path / "keys" / "tenant"))
         self.effect_claims = EffectClaims(path / "claims")
         self.audit = AuditLog(path / "audit" / "raw.jsonl")
@@ -71,8 +100,8 @@ class Home:
 
     @property
     def past_effects(self) -> PastEffects:
-        """Effects of earlier runs and of other processes."""
-        return self.catalogue
+        """Effects of earlier runs and of other processes, as far as this machine's spools tell."""
+        return self.own_catalogue
 
     def past_effects_beside(self, own: Collection[str]) -> PastEffects:
         """The same for whoever wrote some spools: he knows what is in them, so that they need not be read.
@@ -80,16 +109,26 @@ class Home:
         Args:
             own: their names; it may grow.
         """
-        return PastBeside(self.catalogue, own)
+        return PastBeside(self.own_catalogue, own)
 
     @classmethod
-    def open(cls, path: Path | str, *, create: bool = False, keys: KeyWrapper | None = None) -> Home:
+    def open(
+        cls,
+        path: Path | str,
+        *,
+        create: bool = False,
+        keys: KeyWrapper | None = None,
+        backend: Backend | None = None,
+        tenant: str | None = None,
+    ) -> Home:
         """Open a home.
 
         Args:
             path: its directory.
             create: make it if there is none; several processes may do so at once.
             keys: keeps the keys of tenants; by default they lie in the home, beside what they protect.
+            backend: the servers it works with; by default those that the environment names, `Backend()` are none.
+            tenant: whose events are looked at in the archive; by default TACHO_TENANT, else `default`.
 
         Raises:
             CallerError: there is no home, or a newer release made it.
@@ -102,7 +141,8 @@ class Home:
             _check_format(path)
         except OSError as error:
             raise StoreUnavailable(str(path), reason_of(error)) from error
-        return cls(path, keys)
+        chosen = backend_of() if backend is None else backend
+        return cls(path, keys, chosen, tenant or tenant_of())
 
     def new_spool(self, *, segment_bytes_max: int = SEGMENT_BYTES_MAX) -> SpoolWriter:
         """A spool of this process's own; its syncs make bodies and claims durable before the events.

@@ -56,19 +56,19 @@ def rebuild(home: Home, *, check: bool) -> RebuildReport:
         StoreUnavailable: the log cannot be read, or the catalogue cannot be written by this user. Comparing brings it
             up to date first, so that a catalogue on a read-only medium can be compared only where there is none.
     """
-    if not check or home.catalogue.database.path.exists():
-        home.catalogue.database.require_file()
+    if not check or home.own_catalogue.database.path.exists():
+        home.own_catalogue.database.require_file()
     present, made = _both(home)
     differences = _differences(present, made)
     if not check:
-        _replace(home.catalogue.database, made, unreadable=present is None)
+        _replace(home.own_catalogue.database, made, unreadable=present is None)
     return RebuildReport(len(made["runs"]), len(made["transitions"]), tuple(differences))
 
 
 def _both(home: Home) -> tuple[_Tables | None, _Tables]:
     attempt = 1
     while True:
-        present, made = _present(home.catalogue), _made(home)
+        present, made = _present(home.own_catalogue), _made(home)
         if present is None or present["segments"] == made["segments"] or attempt == _ATTEMPTS_MAX:
             return present, made
         attempt += 1

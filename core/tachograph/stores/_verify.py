@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from tachograph.core.errors import StoreUnavailable, UnknownRun
 from tachograph.core.ports import Progress
@@ -17,6 +17,7 @@ from tachograph.stores._piece import SegmentPiece, Task
 from tachograph.stores._pieces import pieces_of
 from tachograph.stores._segments import Spool, SpoolState, read_segment, segment_size
 from tachograph.stores._spool import segment_name
+from tachograph.stores._verify_archive import ArchiveCheck, runs_of
 from tachograph.stores._verify_events import EventCheck
 from tachograph.stores._verify_raw import RawCheck
 from tachograph.stores._verify_segment import SegmentCheck
@@ -53,7 +54,8 @@ class _Verification:
         self._bodies = BodyCheck(home.objects, home.digester)
         self._events = EventCheck(self._chains, self._bodies, None if run_ids is None else frozenset(run_ids))
         self._raw = RawCheck(home, run_ids)
-        self._wanted = None if run_ids is None else _segments_of(home, run_ids)
+        self._archive = None if home.archive is None else ArchiveCheck(home.archive, self._bodies, run_ids)
+        self._wanted = None if run_ids is None else _segments_of(home, run_ids, self._archive or ())
         self._segments = self._total = 0
 
     def run(self) -> VerifyReport:
@@ -69,17 +71,22 @@ class _Verification:
         named = name_damaged(self._events.damaged, self._chains)
         self._findings += named
         self._chains.finish(frozenset(finding.event_id for finding in named if finding.event_id is not None))
+        runs = {run_id for run_id, _, _ in self._chains.streams}
+        if self._archive is not None:
+            self._archive.run(lambda done, of: self._progress(done, of, "archived runs"))
+            self._findings += self._archive.findings()
+            runs.update(self._archive.run_ids)
         self._bodies.finish(lambda done, of: self._progress(done, of, "bodies"))
         self._raw.run(lambda done, of: self._progress(done, of, "raw bodies"))
         self._findings += [*self._events.findings, *self._chains.findings, *self._bodies.findings, *self._raw.findings]
         self._findings += self._events.truncated()
-        self._findings += list(self._events.state.findings(self._chains.streams, _runs_of(self._findings)))
+        self._findings += list(self._events.state.findings(self._chains.streams, runs_of(self._findings)))
         return VerifyReport(
             tuple(sorted(self._findings, key=_order)),
-            self._events.count,
+            self._events.count + (0 if self._archive is None else self._archive.count),
             self._bodies.count,
             self._segments,
-            len({run_id for run_id, _, _ in self._chains.streams}),
+            len(runs),
             self._raw.count,
         )
 
@@ -120,26 +127,20 @@ class _Verification:
         return check
 
 
-def _runs_of(findings: Sequence[Finding]) -> frozenset[str]:
-    """The runs that damage was found in."""
-    damaged = (finding.event_id for finding in findings if finding.severity == "damage")
-    return frozenset(event_id.partition("/")[0] for event_id in damaged if event_id is not None)
-
-
 def _known_segments(home: Home) -> KnownSegments:
     """What the catalogue has read; a catalogue that cannot be read is no reason not to verify."""
     try:
-        return home.catalogue.known_segments()
+        return home.own_catalogue.known_segments()
     except StoreUnavailable:
         return {}
 
 
-def _segments_of(home: Home, run_ids: Sequence[str]) -> frozenset[tuple[str, int]]:
+def _segments_of(home: Home, run_ids: Sequence[str], archived: Container[str]) -> frozenset[tuple[str, int]]:
     index = ScanningIndex(home.path / "log")
     found: set[tuple[str, int]] = set()
     for run_id in run_ids:
         ranges = _ranges(home, index, run_id)
-        if not ranges:
+        if not ranges and run_id not in archived:
             raise UnknownRun(run_id, str(home.path))
         found.update((part.spool, part.number) for part in ranges)
     return frozenset(found)
@@ -147,7 +148,7 @@ def _segments_of(home: Home, run_ids: Sequence[str]) -> frozenset[tuple[str, int
 
 def _ranges(home: Home, index: ScanningIndex, run_id: str) -> Sequence[Range]:
     try:
-        return home.catalogue.ranges(run_id)
+        return home.own_catalogue.ranges(run_id)
     except StoreUnavailable:
         return index.ranges(run_id)
 

@@ -58,6 +58,12 @@ class EventCheck:
         if segment.seal_broken:
             self._name_exchanged(exchanged)
 
+    def take(self, payload: bytes, place: Place) -> None:
+        """Take in one event."""
+        event = self._decoded(payload, place)
+        if event is not None:
+            self._take(payload, event, place)
+
     def join(self, piece: SegmentPiece) -> bool:
         """Take in a segment in which nothing is wrong; False, and nothing done, where it does not fit the ones before."""
         chains = self._chains

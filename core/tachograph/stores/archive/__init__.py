@@ -1,9 +1,11 @@
 """The archive: what all machines have recorded, in segments in S3.
 
 `write_segment` stores events of one tenant, grouped by run, behind an index of run to blocks. `ArchiveLog` reads runs
-from them, `UnionLog` from them and the local spools. `SnapshotStore` keeps folded states.
+from them, `UnionLog` from them and the local spools. `ArchiveCatalogue` folds what it reads
+into rows, `SnapshotStore` keeps folded states.
 """
 
+from tachograph.stores.archive._catalogue import ArchiveCatalogue
 from tachograph.stores.archive._index import SegmentIndex
 from tachograph.stores.archive._log import ArchiveLog
 from tachograph.stores.archive._snapshots import SnapshotPointer, SnapshotStore
@@ -11,6 +13,7 @@ from tachograph.stores.archive._union import UnionLog
 from tachograph.stores.archive._write import SegmentRecord, StoredSegment, segments_prefix, write_segment
 
 __all__ = [
+    "ArchiveCatalogue",
     "ArchiveLog",
     "SegmentIndex",
     "SegmentRecord",

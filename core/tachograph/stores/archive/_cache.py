@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,12 +10,18 @@ from typing import Final, NamedTuple, cast
 
 import orjson
 
-from tachograph.core.errors import CorruptPayload
+from tachograph.core.causality import hlc_ms
+from tachograph.core.errors import CorruptPayload, EvidenceBroken
 from tachograph.stores._database import Database
 from tachograph.stores.archive._avro import Block, inflated_index, opening_of
 from tachograph.stores.archive._index import BlockRange, RunSpan, SegmentIndex, index_of
 from tachograph.stores.archive._write import segments_prefix
 from tachograph.stores.s3 import Bucket
+
+_LOG: Final = logging.getLogger("tachograph.archive")
+
+QUIET_MS: Final = 3_600_000
+"""A run that never ended counts as over when its partition holds an event so much later."""
 
 TABLES: Final = """
 CREATE TABLE segments (
@@ -36,6 +43,9 @@ CREATE TABLE effects (
     effect_id TEXT PRIMARY KEY, run_id TEXT NOT NULL, source TEXT NOT NULL, version TEXT NOT NULL, finding BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX effects_of_run ON effects (run_id);
+CREATE TABLE damaged (
+    name TEXT PRIMARY KEY, reason TEXT NOT NULL
+) WITHOUT ROWID;
 """
 VERSION: Final = 1
 
@@ -86,16 +96,22 @@ class SegmentCache:
 
         Raises:
             StoreUnavailable: the archive cannot be reached, or the file not be used.
-            CorruptPayload: a segment is damaged.
         """
         for topic in self._bucket.folders(self._prefix):
             for folder in self._bucket.folders(topic):
                 new = self._new(folder, whole=whole)
                 if new:
-                    with ThreadPoolExecutor(min(_FETCHERS, len(new))) as fetchers:
-                        for name, read in zip(new, fetchers.map(self._fetch, new), strict=True):
-                            if read is not None:
-                                self._take(name, folder, *read)
+                    self._take_in(folder, new)
+
+    def is_over(self, run_id: str) -> bool:
+        """Whether a run's partition moved on without it, so far that no more of it is expected."""
+        query = "SELECT last_hlc, (SELECT max(last_hlc) FROM segments WHERE folder = runs.folder) FROM runs WHERE run_id = ?"
+        rows = cast("list[tuple[int, int]]", self.database.rows(query, (run_id,)))
+        return any(hlc_ms(last) + QUIET_MS < hlc_ms(newest) for last, newest in rows)
+
+    def damaged(self) -> Sequence[tuple[str, str]]:
+        """Name of each segment whose index cannot be read, and why, as of the last refresh."""
+        return cast("list[tuple[str, str]]", self.database.rows("SELECT name, reason FROM damaged ORDER BY name"))
 
     def run_ids(self) -> Sequence[tuple[int, str]]:
         """First hlc and id of the runs, oldest first, as of the last refresh."""
@@ -114,6 +130,23 @@ class SegmentCache:
         after = "" if whole or len(names) < LOOK_BACK else names[-1]
         known = frozenset(names)
         return [name for name in self._bucket.names(folder, after) if name not in known and name.endswith(".avro")]
+
+    def _take_in(self, folder: str, names: Sequence[str]) -> None:
+        with ThreadPoolExecutor(min(_FETCHERS, len(names))) as fetchers:
+            for name, read in zip(names, fetchers.map(self._fetch_whole, names), strict=True):
+                if isinstance(read, EvidenceBroken):
+                    _LOG.warning("tachograph: a segment of the archive is passed over: %s", read)
+                    with self.database.transaction():
+                        self.database.change("INSERT OR REPLACE INTO damaged VALUES (?, ?)", [(name, str(read))])
+                elif read is not None:
+                    self._take(name, folder, *read)
+
+    def _fetch_whole(self, name: str) -> tuple[int, SegmentIndex] | EvidenceBroken | None:
+        """The same; one damaged segment does not keep the others from being read."""
+        try:
+            return self._fetch(name)
+        except EvidenceBroken as error:
+            return error
 
     def _fetch(self, name: str) -> tuple[int, SegmentIndex] | None:
         """A segment's index and where its blocks begin; None where it was removed meanwhile."""
@@ -136,6 +169,7 @@ class SegmentCache:
             if database.rows("SELECT 1 FROM segments WHERE name = ?", (name,)):
                 return
             database.change("INSERT INTO segments VALUES (?, ?, ?)", [(name, folder, last)])
+            database.change("DELETE FROM damaged WHERE name = ?", [(name,)])
             placed = list(index.placed(start))
             database.change("INSERT INTO placed VALUES (?, ?, ?, ?, ?)", [_row(name, *found) for found in placed])
             database.change(_RUN, [(run.run_id, run.first_hlc, run.last_hlc, folder) for run, _ in placed])

@@ -56,7 +56,6 @@ class ArchiveLog:
 
         Raises:
             StoreUnavailable: the archive cannot be reached.
-            CorruptPayload: a segment's index is damaged.
         """
         self.cache.refresh(whole=whole)
 

@@ -55,8 +55,9 @@ class UnionLog:
         """
         self.archive.refresh()
         first = {run_id: hlc for hlc, run_id in self.archive.cache.run_ids()}
+        run_ids = self.local.run_ids()
         known: Mapping[str, int] = {} if self._firsts is None else self._firsts()
-        for run_id in self.local.run_ids():
+        for run_id in run_ids:
             local = known[run_id] if run_id in known else self._first(run_id)
             first[run_id] = min(local, first.get(run_id, local))
         return sorted(first, key=lambda run_id: (first[run_id], run_id))

@@ -8,6 +8,7 @@ from tachograph.stores.backend._settings import (
     S3Settings,
     Secret,
     backend_of,
+    tenant_of,
 )
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "S3Settings",
     "Secret",
     "backend_of",
+    "tenant_of",
 ]

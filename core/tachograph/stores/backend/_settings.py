@@ -111,6 +111,16 @@ def backend_of(environment: Mapping[str, str] | None = None) -> Backend:
     )
 
 
+def tenant_of(environment: Mapping[str, str] | None = None) -> str:
+    """Whose events a home on servers shows: TACHO_TENANT, `default` where it is not set.
+
+    Args:
+        environment: by default the process's.
+    """
+    given = os.environ if environment is None else environment
+    return given.get("TACHO_TENANT") or "default"
+
+
 def _with_file(environment: Mapping[str, str]) -> Mapping[str, str]:
     given = {name: value for name in _VARIABLES if (value := environment.get(name))}
     path = environment.get("TACHO_CONFIG")

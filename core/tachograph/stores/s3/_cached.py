@@ -12,6 +12,7 @@ from typing import Final
 from tachograph.core.errors import StoreUnavailable
 from tachograph.core.ports import ObjectStore
 from tachograph.stores._objects import DirectoryObjects
+from tachograph.stores._referred import Notes
 
 
 def _believed(key: bytes, data: bytes) -> bool:
@@ -40,6 +41,11 @@ class CachedObjects:
         self.directory: Final = directory
         self.behind: Final = behind
         self._is_whole = is_whole
+
+    @property
+    def notes(self) -> Notes:
+        """Hears of every key that is put."""
+        return self.directory.notes
 
     def put(self, key: bytes, data: bytes) -> None:
         """Store into the directory.
