@@ -14,7 +14,7 @@ from tachograph.stores.backend import KafkaSettings, Secret
 from tachograph.stores.kafka import (
     TOPICS,
     KafkaUnavailable,
-    TopicDrift,
+    TopicDifference,
     TopicMissing,
     TopicPlan,
     ensure_topics,
@@ -49,11 +49,11 @@ def test_drift_is_told_and_nothing_is_changed(settings: KafkaSettings) -> None:
         report = ensure_topics(settings, [plan])
         assert report.created == report.unchanged == ()
         assert set(report.drift) == {
-            TopicDrift(topic, "partitions", "5", "2"),
-            TopicDrift(topic, "retention.ms", "3600000", "1000"),
+            TopicDifference(topic, "partitions", "5", "2"),
+            TopicDifference(topic, "retention.ms", "3600000", "1000"),
         }
     compacted = ensure_topics(settings, [replace(plan, partitions=2, retention_hours=None)])
-    assert compacted.drift == (TopicDrift(topic, "cleanup.policy", "compact", "delete"),)
+    assert compacted.drift == (TopicDifference(topic, "cleanup.policy", "compact", "delete"),)
 
 
 def test_looking_only_makes_nothing(settings: KafkaSettings) -> None:
@@ -61,7 +61,7 @@ def test_looking_only_makes_nothing(settings: KafkaSettings) -> None:
     plan = TopicPlan("absent", 1, 1)
     name = topic_name(settings, "absent")
     report = ensure_topics(settings, [plan], create=False)
-    assert report.drift == (TopicDrift(name, "topic", "there", "missing"),)
+    assert report.drift == (TopicDifference(name, "topic", "there", "missing"),)
     client = admin(settings)
     assert name not in client.list_topics(timeout=10).topics
 

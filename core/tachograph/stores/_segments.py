@@ -65,7 +65,7 @@ def look_at(directory: Path, name: str) -> Spool:
     path = directory / name
     alive = is_locked(path / LOCK_NAME)
     closing = read_closing(path)
-    numbers = tuple(sorted(_numbers(path)))
+    numbers = tuple(segment_numbers(path))
     dead = SpoolState.ABANDONED if closing is None else SpoolState.CLOSED
     return Spool(name, path, SpoolState.OPEN if alive else dead, closing, numbers)
 
@@ -142,6 +142,11 @@ def _is_spool(entry: os.DirEntry[str]) -> bool:
     return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
 
 
-def _numbers(path: Path) -> list[int]:
+def segment_numbers(path: Path) -> list[int]:
+    """The numbers of a spool's segments, ascending.
+
+    Raises:
+        OSError: as the operating system gives it.
+    """
     stems = (entry.name.removesuffix(".seg") for entry in os.scandir(path) if entry.name.endswith(".seg"))
-    return [int(stem) for stem in stems if stem.isdigit()]
+    return sorted(int(stem) for stem in stems if stem.isdigit())

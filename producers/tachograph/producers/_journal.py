@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from tachograph.core.errors import SpoolUnwritable
@@ -39,8 +40,16 @@ class Put(Protocol):
 class Journal:
     """What a recorder writes through. In a forked child it is replaced by a fresh one."""
 
-    def __init__(self, home: Home, settings: Settings, redaction: Redaction, now_ns: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        home: Home,
+        settings: Settings,
+        redaction: Redaction,
+        now_ns: Callable[[], int],
+        follow: Callable[[Path], None] | None = None,
+    ) -> None:
         self._settings = settings
+        self._follow = follow
         self._queue = Queue(now_ns, settings)
         self.spools: set[str] = set()
         """Names of the spools that this recording wrote."""
@@ -200,6 +209,8 @@ class Journal:
     def _new_spool(self, home: Home) -> SpoolWriter:
         spool = home.new_spool()
         self.spools.add(spool.name)
+        if self._follow is not None:
+            self._follow(spool.path)
         return spool
 
     def _put_or_drop(

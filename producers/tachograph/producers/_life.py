@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 from tachograph.core.boundary import Sources
 from tachograph.core.canonical import encode_body
@@ -23,7 +24,13 @@ class Life:
     """Journal, ledger and the rest of one recorder in one process."""
 
     def __init__(
-        self, home: Home, settings: Settings, redaction: RedactionPolicy, sources: Sources, transport: Transport
+        self,
+        home: Home,
+        settings: Settings,
+        redaction: RedactionPolicy,
+        sources: Sources,
+        transport: Transport,
+        follow: Callable[[Path], None] | None = None,
     ) -> None:
         self._lock = threading.Lock()
         self._units: dict[str, int] = {}
@@ -33,7 +40,7 @@ class Life:
         self.redaction_version = redaction.version
         self._tenant = settings.tenant
         self._raw = home.raw if settings.raw else None
-        self.journal = Journal(home, settings, redaction, wall_clock_ns(sources))
+        self.journal = Journal(home, settings, redaction, wall_clock_ns(sources), follow)
         self.ledger = Ledger(settings.tenant, home.past_effects_beside(self.journal.spools))
         self.clean = Texts(lambda text: redaction.redact_text(text, home.digester)).clean
 

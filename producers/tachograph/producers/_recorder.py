@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Concatenate, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, overload
 
 from tachograph.core.boundary import Agent, InputSnapshot, Run, RunContext, Sources, SyncAgent
 from tachograph.core.ports import KeyWrapper, Transport
@@ -20,10 +20,15 @@ from tachograph.producers._life import Life
 from tachograph.producers._opening import RunOpening, Started
 from tachograph.producers._reconcile import Decision, Reconciler, ask, decide
 from tachograph.producers._settings import OnBrokenLog, Settings
+from tachograph.producers._ship import shipper_of
 from tachograph.producers._sources import SystemSources, new_run_id
 from tachograph.producers._starts import Invocation, JoinStart, RunStart, start_join, start_run
 from tachograph.producers._statistics import Statistics
 from tachograph.stores import Home, TenantKeys
+from tachograph.stores.backend import Backend, backend_of
+
+if TYPE_CHECKING:
+    from tachograph.producers.shipper import Shipper
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,6 +46,7 @@ class Recorder:
         inputs: versions that can change a decision, for the input snapshot of every run.
         raw: keep what redaction takes out, sealed; True keeps the tenant's key in the home, beside what it protects.
         retention: retention class of the runs.
+        ship: the servers that events are carried to while they are recorded; None: they stay in the home.
         on_broken_log: what calls without an effect do once the log cannot be written; effects are always refused.
         fsync_interval_ms: the longest that an event waits for its fsync.
         queue_events_max: events that wait for the writer before callers are made to wait.
@@ -62,6 +68,7 @@ class Recorder:
         inputs: Mapping[str, object] | None = None,
         raw: bool | KeyWrapper = False,
         retention: str = "default",
+        ship: Backend | None = None,
         on_broken_log: OnBrokenLog = "fail",
         fsync_interval_ms: int = 200,
         queue_events_max: int = 50_000,
@@ -85,6 +92,7 @@ class Recorder:
         self._home = Home.open(self._settings.home, create=True, keys=self._keys)
         if self._settings.raw:
             self._home.raw.check_installed()
+        self._ship = ship
         self._life = self._new_life()
         self._latest_run_id: str | None = None
         self._reconcilers: dict[str, Reconciler] = {}
@@ -98,13 +106,14 @@ class Recorder:
         Raises:
             InvalidSetting: a variable has a value that cannot be.
         """
-        settings = Settings.from_environment()
+        settings, servers = Settings.from_environment(), backend_of()
         return cls(
             settings.home,
             tenant=settings.tenant,
             redaction=policy_of(settings.redaction) if settings.redaction else DEFAULT_POLICY,
             transport=DirectoryTransport(settings.mailbox) if settings.mailbox else None,
             raw=TenantKeys(settings.raw_keys) if settings.raw and settings.raw_keys else settings.raw,
+            ship=servers if servers.kafka is not None else None,
             on_broken_log=settings.on_broken_log,
             fsync_interval_ms=settings.fsync_interval_ms,
         )
@@ -113,6 +122,11 @@ class Recorder:
     def home(self) -> Home:
         """Where the recordings are."""
         return self._home
+
+    @property
+    def shipper(self) -> Shipper | None:
+        """Carries the events on, where there are servers to carry them to."""
+        return self._shipper
 
     @property
     def latest_run_id(self) -> str | None:
@@ -261,10 +275,16 @@ class Recorder:
     def close(self) -> None:
         """Make everything durable and seal the log. Closing twice is as closing once; recording again opens a new log.
 
+        Events on their way to servers are waited for, for some seconds; `tacho ship` carries the rest.
+
         Raises:
             SpoolUnwritable: the log could not be written to its end.
         """
-        self._life.journal.close()
+        try:
+            self._life.journal.close()
+        finally:
+            if self._shipper is not None:
+                self._shipper.close()
 
     def statistics(self) -> Statistics:
         """What the recorder has done so far."""
@@ -288,7 +308,9 @@ class Recorder:
         return f"Recorder(home={self._settings.home!r}, tenant={self._settings.tenant!r})"
 
     def _new_life(self) -> Life:
-        return Life(self._home, self._settings, self._redaction, self._sources, self._transport)
+        self._shipper = shipper_of(self._home.path, self._ship)
+        follow = None if self._shipper is None else self._shipper.follow
+        return Life(self._home, self._settings, self._redaction, self._sources, self._transport, follow)
 
     def _start_run(self, start: RunStart, invocation: Invocation) -> Started:
         run_id = new_run_id()

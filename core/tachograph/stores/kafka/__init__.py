@@ -16,7 +16,7 @@ from tachograph.stores.kafka._errors import (
 )
 from tachograph.stores.kafka._plans import TOPICS, TopicPlan, topic_name, topic_plans
 from tachograph.stores.kafka._producer import EventProducer, Failed, ProducerStatistics
-from tachograph.stores.kafka._topics import TopicDrift, TopicReport, ensure_topics
+from tachograph.stores.kafka._topics import TopicDifference, TopicReport, ensure_topics
 from tachograph.stores.kafka._values import ConsumerStatistics, PartitionStatistics, Record, Skipped, TopicPartition
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
     "RecordRefused",
     "RecordTooLarge",
     "Skipped",
-    "TopicDrift",
+    "TopicDifference",
     "TopicMissing",
     "TopicPartition",
     "TopicPlan",

@@ -36,7 +36,7 @@ LIMIT: Final = "max.message.bytes"
 
 
 @dataclass(frozen=True, slots=True)
-class TopicDrift:
+class TopicDifference:
     """A topic that is not set up as planned."""
 
     topic: str
@@ -51,7 +51,7 @@ class TopicReport:
     """What was made, and how the rest differs."""
 
     created: tuple[str, ...]
-    drift: tuple[TopicDrift, ...]
+    drift: tuple[TopicDifference, ...]
     unchanged: tuple[str, ...]
     """Topics that were there as planned."""
 
@@ -108,7 +108,7 @@ class _Topics:
         there, brokers = self._there()
         missing = {name: plan for name, plan in plans.items() if name not in there}
         created = self._create(missing, brokers) if create else []
-        drift = [] if create else [TopicDrift(name, "topic", "there", "missing") for name in missing]
+        drift = [] if create else [TopicDifference(name, "topic", "there", "missing") for name in missing]
         present = {name: plan for name, plan in plans.items() if name in there}
         drift += self._drift(present, there, brokers)
         differing = {each.topic for each in drift}
@@ -168,8 +168,8 @@ class _Topics:
 
     def _drift(
         self, plans: Mapping[str, TopicPlan], there: Mapping[str, TopicMetadata], brokers: int
-    ) -> list[TopicDrift]:
-        drift: list[TopicDrift] = []
+    ) -> list[TopicDifference]:
+        drift: list[TopicDifference] = []
         try:
             configs = self._configs(list(plans))
         except KafkaException as error:
@@ -184,7 +184,7 @@ class _Topics:
             planned = {"partitions": str(plan.partitions), "replication": str(plan.copies(brokers))}
             for what, wanted in {**planned, **plan.config(brokers)}.items():
                 if found.get(what) != wanted:
-                    drift.append(TopicDrift(name, what, wanted, str(found.get(what))))
+                    drift.append(TopicDifference(name, what, wanted, str(found.get(what))))
         return drift
 
     def _configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -1,0 +1,24 @@
+"""What a shipper needs of a spool: reading it from a place on, the keys of its bodies, and a mark of how far it got.
+
+`SpoolFollower` reads, `listed_keys` and `keys_of` find bodies, `Shipment` keeps mark, list of stuck events and lock.
+"""
+
+from tachograph.stores.shipping._bodies import keys_of, listed_keys
+from tachograph.stores.shipping._follow import BEGINNING, Batch, Position, SpoolFollower
+from tachograph.stores.shipping._mark import Mark, Shipment, Stuck, mark_of, stuck_of
+from tachograph.stores.shipping._name import name_of
+
+__all__ = [
+    "BEGINNING",
+    "Batch",
+    "Mark",
+    "Position",
+    "Shipment",
+    "SpoolFollower",
+    "Stuck",
+    "keys_of",
+    "listed_keys",
+    "mark_of",
+    "name_of",
+    "stuck_of",
+]

@@ -1,0 +1,162 @@
+"""How far a spool was shipped, what of it was refused, and who ships it: three files in its directory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+
+import orjson
+
+from tachograph.core.errors import StoreUnavailable
+from tachograph.stores._files import lock, reason_of, write_all, write_temporary
+from tachograph.stores._forks import close_in_children
+from tachograph.stores.shipping._follow import BEGINNING, Position
+
+_FORMAT: Final = 1
+_SHIPPED, _STUCK, _SHIPPER = "shipped.json", "stuck.jsonl", "shipper"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a spool was shipped. What lies before it is acknowledged, or named in the list of stuck events."""
+
+    position: Position = BEGINNING
+    bodies: int = 0
+    """Bytes of the list of bodies that were carried."""
+    events: int = 0
+    """Shipped so far."""
+    is_done: bool = False
+    """Its writer is dead and nothing is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """An event, or a body, that could not be shipped, and why; it stays in the spool."""
+
+    what: str
+    """The event's id, or what else it is."""
+    hash: str
+    """The event's, as hexadecimal; empty where there is none."""
+    reason: str
+
+
+class Shipment:
+    """What a shipper keeps of a spool. While one is open, nobody else ships the spool.
+
+    Args:
+        spool: the spool's directory.
+        topic: where it is shipped to; what was shipped elsewhere does not count.
+    """
+
+    def __init__(self, spool: Path, topic: str) -> None:
+        self.path = spool
+        self._topic = topic
+        self._descriptor = -1
+        self._known: set[tuple[str, str]] = set()
+
+    def open(self) -> bool:
+        """Take the spool; False: somebody else ships it.
+
+        Raises:
+            StoreUnavailable: the operating system refuses.
+        """
+        try:
+            self._descriptor = os.open(self.path / _SHIPPER, os.O_RDWR | os.O_CREAT, 0o644)
+            taken = lock(self._descriptor)
+        except OSError as error:
+            raise StoreUnavailable(str(self.path), reason_of(error)) from error
+        if not taken:
+            self.close()
+            return False
+        close_in_children(self)
+        self._known = {(each.what, each.hash) for each in stuck_of(self.path)}
+        return True
+
+    def close(self) -> None:
+        """Let go of the spool; closing twice is as closing once."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def abandon(self) -> None:
+        """In a forked child: the spool is the parent's to ship."""
+        self.close()
+
+    def mark(self) -> Mark:
+        """How far the spool was shipped to the topic."""
+        return mark_of(self.path, self._topic)
+
+    def save(self, mark: Mark) -> None:
+        """Keep a mark; a crash leaves the one before, and what lies between is shipped twice.
+
+        Raises:
+            StoreUnavailable: it cannot be written.
+        """
+        position = mark.position
+        data = {
+            "format": _FORMAT,
+            "topic": self._topic,
+            "segment": position.number,
+            "offset": position.offset,
+            "crc": position.crc,
+            "bodies": mark.bodies,
+            "events": mark.events,
+            "done": mark.is_done,
+        }
+        path = self.path / _SHIPPED
+        try:
+            write_temporary(path, orjson.dumps(data), durable=False).replace(path)
+        except OSError as error:
+            raise StoreUnavailable(str(path), reason_of(error)) from error
+
+    def add_stuck(self, stuck: Stuck) -> bool:
+        """Name something that was left out, durably; False: it is named already.
+
+        Raises:
+            StoreUnavailable: it cannot be written.
+        """
+        key = (stuck.what, stuck.hash)
+        if key in self._known:
+            return False
+        path = self.path / _STUCK
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            try:
+                write_all(descriptor, orjson.dumps(stuck) + b"\n")
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise StoreUnavailable(str(path), reason_of(error)) from error
+        self._known.add(key)
+        return True
+
+
+def mark_of(spool: Path, topic: str) -> Mark:
+    """How far a spool was shipped to a topic; a mark that cannot be read is as none."""
+    try:
+        read = cast("dict[str, int]", orjson.loads((spool / _SHIPPED).read_bytes()))
+        if read["format"] != _FORMAT or cast("object", read["topic"]) != topic:
+            return Mark()
+        position = Position(int(read["segment"]), int(read["offset"]), int(read["crc"]))
+        return Mark(position, int(read["bodies"]), int(read["events"]), bool(read["done"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Mark()
+
+
+def stuck_of(spool: Path) -> list[Stuck]:
+    """What of a spool was left out; a line that cannot be read, as a crash leaves it, is passed over."""
+    try:
+        lines = (spool / _STUCK).read_bytes().splitlines()
+    except OSError:
+        return []
+    found: list[Stuck] = []
+    for line in lines:
+        try:
+            read = cast("dict[str, str]", orjson.loads(line))
+            found.append(Stuck(read["what"], read["hash"], read["reason"]))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found

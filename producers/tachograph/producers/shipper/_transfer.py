@@ -1,0 +1,196 @@
+"""Ships one spool: bodies first, then events, then the mark that both are there."""
+
+from __future__ import annotations
+
+import logging
+from binascii import hexlify
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from tachograph.core.errors import CorruptPayload, StoreUnavailable
+from tachograph.core.ports import ObjectStore
+from tachograph.producers.shipper._carrier import Carrier
+from tachograph.producers.shipper._counters import Counters
+from tachograph.producers.shipper._route import Router, Who
+from tachograph.producers.shipper._sources import now_ms
+from tachograph.schemas import HASH
+from tachograph.stores.kafka import EventProducer, Failed, QueueFull, RecordTooLarge
+from tachograph.stores.registry import SchemaRegistry, UnknownSchemaId
+from tachograph.stores.shipping import Batch, Mark, Shipment, SpoolFollower, Stuck, keys_of, listed_keys, name_of
+
+_LOG: Final = logging.getLogger("tachograph.shipper")
+
+BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Read at once."""
+
+WINDOW_BYTES_MAX: Final = 24 * 1024 * 1024
+"""Sent before their acknowledgement is waited for: waiting costs a round trip, a crash sends a window again."""
+
+FLUSH_SECONDS: Final = 0.5
+"""How long is waited before it is looked whether to give up."""
+
+TIME_BEHIND_MS_MAX: Final = 3_600_000
+"""A record says that it is at most an hour old: retention would soon take what was kept long and sent late."""
+
+Headers = list[tuple[str, str | bytes | None]]
+
+
+class GivenUp(Exception):
+    """It was to stop before all was acknowledged; what is not will be sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What every transfer of a shipper uses."""
+
+    topic: str
+    producer: EventProducer
+    registry: SchemaRegistry
+    objects: ObjectStore
+    carrier: Carrier | None
+    """None: bodies stay where they are."""
+    stops: Callable[[], bool]
+    """Whether to give up."""
+
+
+class Transfer:
+    """Ships one spool, which is this shipper's alone while it is open."""
+
+    def __init__(self, spool: Path, means: Means, counters: Counters) -> None:
+        self.path = spool
+        self._means = means
+        self._shipment = Shipment(spool, means.topic)
+        self._follower = SpoolFollower(spool)
+        self._router = Router()
+        self._who: Who | None = None
+        self._tenants: set[bytes] = set()
+        self._tenant_header: tuple[str, str | bytes | None] = ("tacho-tenant", b"")
+        self._counters = counters
+
+    def open(self) -> bool:
+        """Take the spool; False: somebody else ships it.
+
+        Raises:
+            StoreUnavailable: the operating system refuses.
+        """
+        if not self._shipment.open():
+            return False
+        self.mark = self._shipment.mark()
+        return True
+
+    def close(self) -> None:
+        """Let go of the spool."""
+        self._shipment.close()
+
+    def step(self) -> bool:
+        """Ship one window; whether there was anything.
+
+        Raises:
+            StoreUnavailable: a server or the disk refuses for now; the next step begins where this one did.
+            GivenUp: it was to stop.
+        """
+        if self.mark.is_done:
+            return False
+        mark, size = self.mark, 0
+        try:
+            while True:
+                batch = self._follower.read(mark.position, BATCH_BYTES_MAX)
+                mark = replace(self._ship(batch, mark), position=batch.end, is_done=batch.is_over)
+                size += sum(map(len, batch.payloads))
+                if batch.is_last or size >= WINDOW_BYTES_MAX:
+                    break
+        except StoreUnavailable:
+            self._keep(mark, size)  # what was sent before need not be sent again
+            raise
+        return self._keep(mark, size)
+
+    def _keep(self, mark: Mark, size: int) -> bool:
+        """All that was sent is acknowledged: the mark moves."""
+        if mark == self.mark:
+            return False
+        self._settle()
+        self._shipment.save(mark)
+        counters, means = self._counters, self._means
+        counters.events += mark.events - self.mark.events
+        counters.bytes += size
+        counters.bodies = 0 if means.carrier is None else means.carrier.bodies
+        counters.resent = means.producer.statistics().resent
+        self.mark = mark
+        return size > 0
+
+    def refused(self, failed: Failed) -> None:
+        """The cluster refuses an event."""
+        self._leave_out(failed.value or b"", str(failed.error))
+
+    def _ship(self, batch: Batch, mark: Mark) -> Mark:
+        for sentence in batch.unreadable:
+            self._add_stuck(Stuck(sentence, "", "these bytes of the spool are not what was written"))
+        routed = [found for payload in batch.payloads if (found := self._routed(payload)) is not None]
+        bodies = self._carry(routed, mark.bodies)
+        self._send(routed)
+        return replace(mark, bodies=bodies, events=mark.events + len(routed))
+
+    def _routed(self, payload: bytes) -> tuple[bytes, Who, int] | None:
+        try:
+            return (payload, *self._router.route(payload))
+        except CorruptPayload as error:
+            self._leave_out(payload, str(error))
+            return None
+
+    def _carry(self, routed: Sequence[tuple[bytes, Who, int]], start: int) -> int:
+        """Bodies before events. The list of keys is read after the events: it names all of theirs."""
+        carrier = self._means.carrier
+        if carrier is None:
+            return start
+        self._tenants.update({who.tenant for _, who, _ in routed})
+        listed = listed_keys(self.path, start) if len(self._tenants) <= 1 else None
+        if listed is not None:
+            keys, end = listed
+            if keys and self._tenants:
+                self._miss(carrier.carry(next(iter(self._tenants)).decode(), keys))
+                return end
+            return start
+        # No list, or one of several tenants' objects, which must not get to each other: the events tell.
+        by_tenant: dict[bytes, list[bytes]] = {}
+        for payload, who, _ in routed:
+            by_tenant.setdefault(who.tenant, []).extend(keys_of(payload, self._means.objects))
+        for tenant, keys in by_tenant.items():
+            self._miss(carrier.carry(tenant.decode(), keys))
+        return start
+
+    def _miss(self, keys: Sequence[bytes]) -> None:
+        for key in keys:
+            self._add_stuck(Stuck(f"body {key.hex()}", "", "it is not in the home's object store"))
+
+    def _send(self, routed: Sequence[tuple[bytes, Who, int]]) -> None:
+        produce, to_wire, topic = self._means.producer.produce, self._means.registry.to_wire, self._means.topic
+        oldest = now_ms() - TIME_BEHIND_MS_MAX
+        for payload, who, time_ms in routed:
+            if who is not self._who:
+                self._who, self._tenant_header = who, ("tacho-tenant", who.tenant)
+            headers: Headers = [self._tenant_header, ("tacho-hash", hexlify(payload[HASH]))]
+            while True:
+                try:
+                    produce(topic, who.run_id, to_wire(payload), headers, max(oldest, time_ms))
+                    break
+                except QueueFull:
+                    self._settle()
+                except (RecordTooLarge, UnknownSchemaId) as error:
+                    self._leave_out(payload, str(error))
+                    break
+
+    def _settle(self) -> None:
+        """Return when all that was sent is acknowledged, or refused."""
+        while self._means.producer.flush(FLUSH_SECONDS):
+            if self._means.stops():
+                raise GivenUp
+
+    def _leave_out(self, payload: bytes, reason: str) -> None:
+        self._add_stuck(Stuck(name_of(payload), payload[HASH].hex(), reason))
+
+    def _add_stuck(self, stuck: Stuck) -> None:
+        if self._shipment.add_stuck(stuck):
+            self._counters.stuck += 1
+            _LOG.error("tachograph: not shipped, kept in %s: %s: %s", self.path, stuck.what, stuck.reason)
