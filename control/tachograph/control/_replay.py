@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tachograph.control._announce import announce
 from tachograph.control._answer import Answer, Document
 from tachograph.control._documents import replay_document
 from tachograph.control._exit import ExitCode
@@ -104,6 +105,7 @@ def _replay(arguments: argparse.Namespace, settings: Settings) -> Answer:
         results = service(settings.home, run_ids, options, jobs, shown)
     if asked is not None:
         _tell(settings, asked, {result.run_id: f"refused: {result.error}" for result in results if result.error})
+    announce(open_home(settings), results)
     reports = _reports(settings.home, results, arguments.report)
     document: dict[str, Document] = {
         "runs": [_with_report(result, reports) for result in results],
