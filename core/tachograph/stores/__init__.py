@@ -20,7 +20,7 @@ from tachograph.stores._rows import EffectRow, RunRow, RunStatus
 from tachograph.stores._segments import Spool, SpoolState
 from tachograph.stores._spool import SpoolWriter
 from tachograph.stores._tenant_keys import TenantKeys
-from tachograph.stores._union_catalogue import Catalogue, UnionCatalogue
+from tachograph.stores._union_catalogue import UnionCatalogue
 from tachograph.stores._verify import verify_home
 
 __all__ = [

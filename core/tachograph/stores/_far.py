@@ -11,9 +11,10 @@ from typing import NamedTuple, cast
 
 from tachograph.core.canonical import Digester
 from tachograph.stores._catalogue import SqliteCatalogue
+from tachograph.stores._catalogue_port import Catalogue
 from tachograph.stores._log import LocalLog
 from tachograph.stores._objects import DirectoryObjects
-from tachograph.stores._union_catalogue import Catalogue, UnionCatalogue
+from tachograph.stores._union_catalogue import UnionCatalogue
 from tachograph.stores.archive import ArchiveCatalogue, ArchiveLog, UnionLog
 from tachograph.stores.backend import Backend, RedisSettings, S3Settings
 from tachograph.stores.s3 import Bucket, CachedObjects, S3Objects

@@ -3,53 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from tachograph.core.errors import UnknownEffect, UnknownRun
 from tachograph.core.findings import EffectRow, RunRow
 from tachograph.core.ports import PastEffect
 from tachograph.schemas import EffectState
 from tachograph.stores._catalogue import SqliteCatalogue
-
-
-class Catalogue(Protocol):
-    """What can be told of runs and effects."""
-
-    def run_ids(self) -> Sequence[str]:
-        """The runs, oldest first."""
-        ...
-
-    def runs(self) -> Sequence[RunRow]:
-        """Every run, oldest first."""
-        ...
-
-    def run(self, run_id: str) -> RunRow:
-        """One run.
-
-        Raises:
-            UnknownRun: there is no such run.
-        """
-        ...
-
-    def effects(self, run_id: str | None = None) -> Sequence[EffectRow]:
-        """The effects of a run, or all; in the order in which they last moved."""
-        ...
-
-    def effect(self, effect_id: str) -> EffectRow:
-        """One effect.
-
-        Raises:
-            UnknownEffect: there is none.
-        """
-        ...
-
-    def find(self, tenant: str, name: str, idempotency_key: str) -> PastEffect | None:
-        """The effect under this key that counts: the latest that is not FAILED."""
-        ...
-
-    def state(self, effect_id: str) -> EffectState | None:
-        """Where an effect stands, whoever moved it last; None where it is not known."""
-        ...
+from tachograph.stores._catalogue_port import Catalogue
 
 
 class UnionCatalogue:
@@ -136,8 +97,9 @@ class UnionCatalogue:
             return None
 
     def close(self) -> None:
-        """Let go of this machine's database."""
+        """Let go of files and connections."""
         self.local.close()
+        self.far.close()
 
 
 def _later(near: EffectRow, far: EffectRow) -> EffectRow:
