@@ -18,13 +18,33 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7, help="counted rounds of each subject")
     parser.add_argument("--scale", type=float, default=1.0, help="of the operations in a round")
     parser.add_argument("--tolerance", type=float, default=1.0, help="a ratio may exceed its bar by this factor")
+    parser.add_argument(
+        "--again", type=int, default=0, help="measure what exceeds its bar so often again before it counts"
+    )
     parser.add_argument("--output", type=Path, default=Path("bench/results/latest.json"))
     options = parser.parse_args()
-    measured = [row for name in options.groups for row in measure(list(GROUPS[name]), options.rounds, options.scale)]
+    measured = [row for name in options.groups for row in _measured(list(GROUPS[name]), options)]
     _show(measured)
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps([_as_json(row) for row in measured], indent=2) + "\n")
-    return 1 if any(row.ratio > row.comparison.bar * options.tolerance for row in measured) else 0
+    return 1 if any(_exceeds(row, options) for row in measured) else 0
+
+
+def _measured(comparisons: list[Comparison], options: argparse.Namespace) -> list[Measured]:
+    """Rows, those that exceed their bar at their best of several times: others who use the machine only make it worse."""
+    rows = measure(comparisons, options.rounds, options.scale)
+    for _ in range(options.again):
+        late = [at for at, row in enumerate(rows) if _exceeds(row, options)]
+        if not late:
+            break
+        for at, row in zip(late, measure([comparisons[at] for at in late], options.rounds, options.scale), strict=True):
+            rows[at] = min(rows[at], row, key=lambda one: one.ratio)
+    return rows
+
+
+def _exceeds(row: Measured, options: argparse.Namespace) -> bool:
+    tolerance: float = options.tolerance
+    return row.ratio > row.comparison.bar * tolerance
 
 
 def _show(measured: list[Measured]) -> None:

@@ -37,11 +37,13 @@ class Arriving(Sequence[T], Generic[T]):
     @overload
     def __getitem__(self, index: slice) -> tuple[T, ...]: ...
     def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
-        if isinstance(index, slice):
-            return tuple(self[at] for at in range(*index.indices(len(self._items))))
-        while (item := self._items[index]) is _TO_COME:
-            self._more()
-        return cast("T", item)
+        if type(index) is int:
+            item = self._items[index]
+            while item is _TO_COME:
+                self._more()
+                item = self._items[index]
+            return cast("T", item)
+        return tuple(self[at] for at in range(*cast("slice", index).indices(len(self._items))))
 
     def put(self, index: int, item: T) -> None:
         """An item is there."""

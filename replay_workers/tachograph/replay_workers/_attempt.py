@@ -9,7 +9,8 @@ from tachograph.replay_workers._guard import guarded, ordered
 from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._import import imported, source_of
 from tachograph.replay_workers._output import Tail
-from tachograph.replay_workers._session import Outside, Session
+from tachograph.replay_workers._outside import Outside
+from tachograph.replay_workers._session import Session
 from tachograph.replay_workers._spin import LastWords, spin_limited
 from tachograph.replay_workers._unit import Attempt, Unit
 

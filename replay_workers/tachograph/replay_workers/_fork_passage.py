@@ -16,7 +16,7 @@ from tachograph.core.boundary import (
     outcome_of_error,
 )
 from tachograph.core.canonical import decode_body
-from tachograph.core.replay import Fixture, Piece, Served
+from tachograph.core.replay import Fixture, Piece
 from tachograph.replay_workers._fork_answers import Answer
 from tachograph.replay_workers._fork_details import details_fields
 from tachograph.replay_workers._fork_draft import Payload
@@ -26,7 +26,7 @@ from tachograph.replay_workers._fork_session import ForkSession, Found
 from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._passage import ReplayPassage
 from tachograph.replay_workers._places import END
-from tachograph.replay_workers._session import Stream
+from tachograph.replay_workers._stream import Stream
 from tachograph.schemas import CallOutcome
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class ForkPassage(ReplayPassage):
         effects: ForkEffects | None = None,
     ) -> None:
         as_parent = answer.strict and answer.origin == "recorded"
-        super().__init__(fork, stream, request, Served(answer.step, answer.fixture, tentative=not as_parent))
+        super().__init__(fork, stream, request, answer.step, answer.fixture, tentative=not as_parent)
         self._fork = fork
         self._answer = answer
         self._call_id = call_id

@@ -18,8 +18,10 @@ from tachograph.replay_workers._fork_mail import Mail
 from tachograph.replay_workers._fork_parts import Parts
 from tachograph.replay_workers._frames import place_of
 from tachograph.replay_workers._halt import Halt
+from tachograph.replay_workers._outside import Outside
 from tachograph.replay_workers._places import StreamKey
-from tachograph.replay_workers._session import Outside, Session, Stream
+from tachograph.replay_workers._session import Session
+from tachograph.replay_workers._stream import Stream
 from tachograph.replay_workers._unit import Unit
 from tachograph.replay_workers._wire import Frame
 

@@ -18,7 +18,7 @@ from tachograph.replay_workers._fork_failure import failure_of
 from tachograph.replay_workers._fork_passage import ForkPassage
 from tachograph.replay_workers._fork_receive import ForkReceive
 from tachograph.replay_workers._fork_session import ForkSession, Found
-from tachograph.replay_workers._session import Stream
+from tachograph.replay_workers._stream import Stream
 from tachograph.replay_workers._tape import ReplayTape
 from tachograph.schemas import CallOutcome, EndOutcome
 

@@ -19,9 +19,10 @@ from tachograph.core.boundary import (
 )
 from tachograph.core.canonical import decode_body
 from tachograph.core.errors import InternalError, UnreadableBody
-from tachograph.core.replay import Fixture, Served, Step
+from tachograph.core.replay import Fixture, Step
 from tachograph.replay_workers._places import BARE_TURNS_MAX, END, after_turns, own_turns
-from tachograph.replay_workers._session import Session, Stream
+from tachograph.replay_workers._session import Session
+from tachograph.replay_workers._stream import Stream
 from tachograph.schemas import CallOutcome
 
 
@@ -32,15 +33,15 @@ class ReplayPassage:
 
     live = False
 
-    def __init__(self, session: Session, stream: Stream, request: Request, served: Served) -> None:
-        if served.step is None or served.fixture is None:
-            raise InternalError("a call was matched with something that has no answer")
+    def __init__(
+        self, session: Session, stream: Stream, request: Request, step: Step, fixture: Fixture, *, tentative: bool
+    ) -> None:
         self._session = session
         self._stream = stream
         self._request = request
-        self._step: Step = served.step
-        self._fixture: Fixture = served.fixture
-        self._tentative = served.tentative
+        self._step = step
+        self._fixture = fixture
+        self._tentative = tentative
         self._piece = 0
 
     def leave(self) -> None:

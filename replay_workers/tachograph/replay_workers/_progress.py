@@ -31,8 +31,11 @@ class Progress:
             self._overtaken(index)
         self._passed[index] = 1
         self._spun = self._silent = 0
-        self.reached = max(self.reached, order.hlc[index])
-        self.now = max(self.now, order.at[index])
+        hlc, at = order.hlc[index], order.at[index]
+        if hlc > self.reached:  # noqa: PLR1730  # `max` is a call, and this is done for every step
+            self.reached = hlc
+        if at > self.now:  # noqa: PLR1730  # as above
+            self.now = at
 
     def arrived(self, key: PlaceKey) -> None:
         """A result is there without having been waited for."""

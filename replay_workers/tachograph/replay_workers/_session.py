@@ -6,89 +6,35 @@ import sys
 import threading
 from collections import Counter, defaultdict
 from dataclasses import replace
-from typing import Protocol
 
-from tachograph.core.boundary import Outcome, Request, RunContext
+from tachograph.core.boundary import Outcome, Request
 from tachograph.core.canonical import decode_body
 from tachograph.core.errors import UnreadableBody
-from tachograph.core.redaction import Digests, RedactionPolicy, policy_of
-from tachograph.core.replay import (
-    Divergence,
-    DivergenceKind,
-    FieldChange,
-    Fixture,
-    Frontier,
-    Matcher,
-    RecordingEnds,
-    Served,
-    Step,
-    StepMaker,
-    StreamSteps,
-    UnitResult,
-    UnrecordedInput,
-    blame,
-    sentence,
-)
+from tachograph.core.redaction import RedactionPolicy, policy_of
+from tachograph.core.replay import Divergence, Fixture, Frontier, Matcher, RecordingEnds, Served, Step, UnitResult
 from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._frames import place_of
 from tachograph.replay_workers._halt import Halt
+from tachograph.replay_workers._notes import Notes
 from tachograph.replay_workers._order import order_of
+from tachograph.replay_workers._outside import Outside
 from tachograph.replay_workers._outside_cancel import ends_cancelled, is_interrupted
 from tachograph.replay_workers._places import StreamKey
 from tachograph.replay_workers._rehydrate import rehydrated
 from tachograph.replay_workers._schedule import SILENT_TURNS_MAX, Schedule
+from tachograph.replay_workers._stream import Stream
 from tachograph.replay_workers._unit import Unit
-from tachograph.schemas import CallOutcome, EndOutcome
+from tachograph.schemas import CallOutcome
 
 _THREAD_WAIT_SECONDS = 0.5
 """A thread that is out of its recorded turn waits so long for the others to do something."""
 
 
-class Outside(Protocol):
-    """What a replay asks its parent for; it holds no key and no log."""
-
-    @property
-    def tokens(self) -> Digests:
-        """Digests for redaction tokens."""
-        ...
-
-    def head(self, stream: StreamKey, seq: int) -> RunContext:
-        """The context that an agent handed on when its latest event was `seq`."""
-        ...
-
-
-class Stream:
-    """One stream while it is replayed."""
-
-    __slots__ = ("ended", "key", "latest_seq", "maker", "matcher", "recorded")
-
-    def __init__(self, key: StreamKey, recorded: StreamSteps | None, frontier: Frontier) -> None:
-        self.key = key
-        self.recorded = recorded
-        """None: the recording has no such stream."""
-        self.maker = StepMaker(*key)
-        self.matcher = Matcher(recorded, frontier) if recorded is not None else None
-        self.latest_seq = 1
-        self.ended = False
-
-    @property
-    def counted(self) -> int:
-        """How many steps were held against the recording; what a recording that breaks off does not have is none."""
-        made, matcher = self.maker.made, self.matcher
-        return made if matcher is None or matcher.divergences() else min(made, matcher.position)
-
-    @property
-    def states_no_result(self) -> bool:
-        """Whether it ends well in the recording, and with what is not recorded: a block of code gives no result."""
-        steps = self.recorded.steps if self.recorded is not None else ()
-        return bool(steps) and steps[-1].outcome is EndOutcome.OK and steps[-1].result is None
-
-
-class Session:
+class Session(Notes):
     """What the tapes of a unit share while it is replayed."""
 
     def __init__(self, unit: Unit, outside: Outside, otherwise: Otherwise | None = None) -> None:
-        self.unit = unit
+        super().__init__(unit)
         self.outside = outside
         self.policy: RedactionPolicy = policy_of(unit.redaction)
         self.order = unit.order or order_of(unit.streams, unit.times, unit.timers)
@@ -99,11 +45,6 @@ class Session:
         self.schedule.outside.ends = lambda: ends_cancelled(unit)
         self.schedule.outside.is_on_course = self._is_on_course
         self.streams: dict[StreamKey, Stream] = {}
-        self.reads: list[UnrecordedInput] = []
-        self._reads_since_step: list[UnrecordedInput] = []
-        """Reads since any agent took a step: whoever takes the next one made them, whatever agent is the current one."""
-        self._reads_before: dict[StreamKey, list[UnrecordedInput]] = {}
-        """By stream that went astray: those just before."""
         self._frontier = Frontier()
         self._recorded = {(stream.agent_id, stream.incarnation): stream for stream in unit.streams}
         self._lives: defaultdict[str, list[int]] = defaultdict(list)
@@ -111,13 +52,8 @@ class Session:
             self._lives[agent_id].append(incarnation)
         self._opened: Counter[str] = Counter()
         self._served: Counter[str] = Counter()
-        self._taints: dict[str, None] = {}
-        self._missing: dict[str, None] = {}
         self.main = unit.entrypoint.partition(":")[0]
         """The module that the entry point is in."""
-        self._substituted: list[tuple[str, int, str]] = []
-        """(agent, clock, what control logic was given) of exceptions that others stand in for."""
-        self._outcomes: list[Divergence] = []
         self._texts: dict[str, str] = {}
         self._lock = threading.RLock()
         self._turns = threading.Condition(self._lock)
@@ -158,9 +94,8 @@ class Session:
         ):
             return None
         maker.made += 1
-        if self._reads_since_step:
-            self._reads_since_step = []
-        fixture = matcher.follow()
+        self.stepped()
+        fixture = matcher.follow(expected)
         self._passed(stream, expected, tentative=False)
         return fixture
 
@@ -182,10 +117,10 @@ class Session:
                 raise KeyboardInterrupt  # as whoever sat before it did, between two steps
             if expected is None or not _is_same(expected, step):
                 if not matcher.diverged:
-                    self._reads_before[stream.key] = self._reads_since_step
+                    self.went_astray(stream.key)
                     self.schedule.astray(expected.hlc if expected is not None else 0)
                 step = replace(step, where=place_of(sys._getframe(1)))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] the frame is what is asked for
-            self._reads_since_step = []
+            self.stepped()
             match = matcher.take(step)
             if not isinstance(match, Served):
                 if isinstance(match, RecordingEnds):
@@ -217,13 +152,14 @@ class Session:
         """A recorded outcome, as control logic got it."""
         with self._lock:
             self._served[request.kind] += 1
-        stream.latest_seq = max(stream.latest_seq, fixture.seq)
+        if fixture.seq > stream.latest_seq:  # noqa: PLR1730  # `max` is a call, and this is done for every call
+            stream.latest_seq = fixture.seq
         if fixture.redacted:
             self.taint(f"control logic was given a token in place of a value in the result of {_name(step)}")
         if fixture.error is not None:
             known = (*request.raises, *request.failed, *request.unknown)
             try:
-                error = rehydrated(fixture.error, known, lambda text: self._substitute(step, fixture, text), self.main)
+                error = rehydrated(fixture.error, known, lambda text: self.substitute(step, fixture, text), self.main)
             except UnreadableBody as failure:
                 raise self.unreadable(step, failure) from None
             return Outcome(fixture.outcome or CallOutcome.ERROR, error=error)
@@ -242,28 +178,9 @@ class Session:
         return self.halt()
 
     def ended_otherwise(self, step: Step, outcome: CallOutcome, read: int = 0, recorded: int = 0) -> None:
-        """Control logic ended a call that the recording let come back, or the reverse.
-
-        Args:
-            step: of the call, as recorded.
-            outcome: how it ends in the replay.
-            read: how many pieces of a stream were read when control logic stopped reading it.
-            recorded: how many the recording has.
-        """
-        if self.schedule.halted:
-            return
-        found = Divergence(
-            kind=DivergenceKind.OUTCOME_CHANGED,
-            agent_id=step.agent_id,
-            incarnation=step.incarnation,
-            step=step.number,
-            event_id=f"{self.unit.run_id}/{step.agent_id}#{step.incarnation}.{step.seq}",
-            hlc=step.hlc,
-            recorded=step,
-            replayed=replace(step, outcome=outcome, result=None, error_type=None, seq=0, hlc=0),
-            changes=(FieldChange("pieces read", str(recorded), str(read)),) if read != recorded else (),
-        )
-        self._outcomes.append(replace(found, sentence=sentence(found)))
+        """As in `Notes`, unless the replay has come to its end."""
+        if not self.schedule.halted:
+            super().ended_otherwise(step, outcome, read, recorded)
 
     def never_back(self, step: Step) -> Halt:
         """A recorded call never came back: the recording breaks off in it."""
@@ -286,30 +203,6 @@ class Session:
         """How many steps an agent has taken in its latest life."""
         return next((stream.maker.made for key, stream in reversed(self.streams.items()) if key[0] == agent_id), 0)
 
-    def read(self, found: UnrecordedInput) -> None:
-        """Control logic read the outside past the boundary."""
-        self.reads.append(found)
-        self._reads_since_step.append(found)
-
-    def _substitute(self, step: Step, fixture: Fixture, text: str) -> None:
-        """Control logic is given another exception than in the recording."""
-        self.taint(text)
-        self._substituted.append((step.agent_id, fixture.hlc, text))
-
-    def _excused(self, found: Divergence) -> str | None:
-        """What stood in for an exception before a divergence, which may be the cause of it."""
-        agents = {found.agent_id, *self._related(found.agent_id)}
-        known = (text for agent, hlc, text in self._substituted if agent in agents and hlc <= found.hlc)
-        return next(known, None)
-
-    def taint(self, text: str) -> None:
-        """Note what makes the replay less than exact."""
-        self._taints[text] = None
-
-    def miss(self, text: str) -> None:
-        """Note what evidence is not there."""
-        self._missing[text] = None
-
     def halt(self) -> Halt:
         """End the replay; every further passage through the boundary raises this."""
         self.schedule.halted = True
@@ -328,13 +221,13 @@ class Session:
 
     def result(self, *, driven: bool = True) -> UnitResult:
         """What the replay showed."""
-        every = [*self._outcomes, *self._divergences()]
-        found = [one for one in every if self._excused(one) is None]
+        every = [*self.outcomes, *self._divergences()]
+        found = [one for one in every if self.excused(one) is None]
         for one in every:
-            if (why := self._excused(one)) is not None:
+            if (why := self.excused(one)) is not None:
                 self.miss(f"{one.sentence} Nothing follows from it: before it, {why}.")
         return UnitResult(
-            divergences=tuple(self._blamed(one) for one in found),
+            divergences=tuple(self.blamed(one) for one in found),
             steps_recorded=sum(len(stream.steps) for stream in self.unit.streams),
             steps_replayed=sum(stream.counted for stream in self.streams.values()),
             agents=len(self.unit.streams),
@@ -342,26 +235,9 @@ class Session:
             aligned=len(found) == len(every) and all(one.is_aligned for one in self._matchers()),
             served=dict(self._served),
             blocked=tuple(self.reads),
-            taints=tuple(self._taints),
-            missing=tuple(self._missing),
+            taints=tuple(self.taints),
+            missing=tuple(self.missing),
         )
-
-    def _blamed(self, found: Divergence) -> Divergence:
-        """The divergence, put down to a read past the boundary of its agent, of a relative, or made just before it."""
-        blamed = blame(found, self.reads, self._related(found.agent_id))
-        if blamed.unrecorded is not None:
-            return blamed
-        before = self._reads_before.get((found.agent_id, found.incarnation), [])
-        return blame(found, before, {read.agent_id for read in before})
-
-    def _related(self, agent_id: str) -> set[str]:
-        """The agents that opened this one, over however many, and those that it opened."""
-        opened_by = {stream.agent_id: stream.parent[0] for stream in self.unit.streams if stream.parent is not None}
-        related = {child for child, parent in opened_by.items() if parent == agent_id}
-        while (parent := opened_by.get(agent_id)) is not None and parent not in related:
-            related.add(parent)
-            agent_id = parent
-        return related
 
     @property
     def matched(self) -> int:

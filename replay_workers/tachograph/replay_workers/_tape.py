@@ -6,12 +6,13 @@ from tachograph.core.boundary import Envelope, Fact, Outcome, Request, RunContex
 from tachograph.core.canonical import encode_body
 from tachograph.core.causality import check_id
 from tachograph.core.errors import AgentMisuse, InternalError
-from tachograph.core.replay import Served, Step
+from tachograph.core.replay import Step
 from tachograph.replay_workers._failure import described_error
 from tachograph.replay_workers._mail import message_id
 from tachograph.replay_workers._passage import ReplayPassage
 from tachograph.replay_workers._places import StreamKey
-from tachograph.replay_workers._session import Session, Stream
+from tachograph.replay_workers._session import Session
+from tachograph.replay_workers._stream import Stream
 from tachograph.schemas import CallKind, CallOutcome, EndOutcome
 
 _NULL = b"null"
@@ -86,9 +87,11 @@ class ReplayTape:
         if expected is not None and _is_call(expected, request.kind, name, arguments, version):
             fixture = session.follow(stream, expected)
             if fixture is not None:
-                return ReplayPassage(session, stream, request, Served(expected, fixture))
-        step = stream.maker.call(request.kind, name, arguments, version, like=expected)
-        return ReplayPassage(session, stream, request, session.take(stream, step))
+                return ReplayPassage(session, stream, request, expected, fixture, tentative=False)
+        served = session.take(stream, stream.maker.call(request.kind, name, arguments, version, like=expected))
+        if served.step is None or served.fixture is None:
+            raise InternalError("a call was matched with something that has no answer")
+        return ReplayPassage(session, stream, request, served.step, served.fixture, tentative=served.tentative)
 
     def send(self, to_agent_id: str, body: object) -> Envelope | None:
         """A message goes out; there is nobody to deliver it to."""

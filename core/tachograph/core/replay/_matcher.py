@@ -123,15 +123,20 @@ class Matcher:
         self._frontier.hlc = max(self._frontier.hlc, recorded.hlc)
         return Served(recorded, self._fixtures[position])
 
-    def follow(self) -> Fixture | None:
+    def follow(self, step: Step) -> Fixture | None:
         """Take the recorded step that should come next; the replay's is known to equal it, and has not diverged.
+
+        Args:
+            step: what is `expected`.
 
         Returns:
             What came back from it.
         """
         position = self.position
         self.position = position + 1
-        self._frontier.hlc = max(self._frontier.hlc, self._steps[position].hlc)
+        hlc, frontier = step.hlc, self._frontier
+        if hlc > frontier.hlc:  # noqa: PLR1730  # `max` is a call, and this is done for every step
+            frontier.hlc = hlc
         return self._fixtures[position]
 
     def stall(self) -> None:
