@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
-from replays import Replays, reproduced
+from replays import Replays, imported, reproduced
+from tachograph.producers import Recorder
 from tachograph.replay_workers._process import ReplayProcess
 
 
@@ -53,6 +57,45 @@ async def desk(run):
 def test_a_call_that_was_done_when_it_was_cancelled_keeps_its_place(replays: Replays) -> None:
     """Its tasks had ended and it was about to go on: it hears of the cancellation where it would have gone on."""
     reproduced(replays.replay(replays.record(CANCELLED_WHEN_DONE)))
+
+
+CANCELLED_TWICE = """
+async def part(turns):
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+async def answers(turns):
+    await asyncio.gather(part(turns), part(1))
+
+async def desk(run):
+    async with run.agent("clerk") as agent:
+        for first in range(4):
+            for again in range(4):
+                seen = []
+
+                async def asks():
+                    try:
+                        await agent.call(answers, 6)
+                    finally:
+                        seen.append("asked")
+
+                async def beside():
+                    for turn in range(8):
+                        seen.append(turn)
+                        await asyncio.sleep(0)
+
+                task, other = asyncio.create_task(asks()), asyncio.create_task(beside())
+                for turns in (first + 1, again):
+                    await part(turns)
+                    task.cancel()
+                await asyncio.gather(task, other, return_exceptions=True)
+                agent.set_state("seen", seen)
+"""
+
+
+def test_a_call_that_is_cancelled_again_while_it_ends_keeps_its_place(replays: Replays) -> None:
+    """It heard of the first cancellation: the second one tells it nothing."""
+    reproduced(replays.replay(replays.record(CANCELLED_TWICE)))
 
 
 CANCELLED_WHEN_SENT = """
@@ -122,3 +165,57 @@ async def desk(run):
 def test_a_message_that_a_cancelled_receiver_gives_back_keeps_its_place(replays: Replays) -> None:
     """Who waits next for it hears of it behind the cancelled one, not where it would have heard of a new message."""
     reproduced(replays.replay(replays.record(GIVEN_BACK)))
+
+
+BROUGHT_BETWEEN = """
+class Outside:
+    answer = None
+    brought = staticmethod(lambda: None)
+
+async def answers():
+    Outside.answer = asyncio.get_running_loop().create_future()
+    return await Outside.answer
+
+async def desk(run):
+    async with run.agent("clerk") as agent:
+        seen = []
+
+        async def asks():
+            seen.append(await agent.call(answers))
+
+        async def beside(name):
+            for turn in range(6):
+                if (name, turn) == ("second", 2):
+                    Outside.brought()
+                seen.append([name, turn])
+                await asyncio.sleep(0)
+
+        await asyncio.gather(asks(), *(beside(name) for name in ("first", "second", "third", "fourth")))
+        agent.set_state("seen", seen)
+"""
+
+
+def test_what_a_thread_brings_between_two_tasks_is_found(replays: Replays) -> None:
+    """A thread asks for no turn: what it brings may come amid what is ready, and a replay looks for the place."""
+
+    async def recorded(recorder: Recorder, module: ModuleType) -> str:
+        loop = asyncio.get_running_loop()
+
+        def brought() -> None:
+            thread = threading.Thread(
+                target=loop.call_soon_threadsafe, args=(module.Outside.answer.set_result, "answer")
+            )
+            thread.start()
+            thread.join()
+
+        module.Outside.brought = brought
+        await recorder.record(module.desk)
+        assert recorder.latest_run_id is not None
+        return recorder.latest_run_id
+
+    with (
+        imported(replays.code(f"import asyncio{BROUGHT_BETWEEN}")) as module,
+        Recorder(replays.path / "home") as recorder,
+    ):
+        run_id = asyncio.run(recorded(recorder, module))
+    reproduced(replays.replay(run_id))

@@ -34,6 +34,8 @@ class Dues(Progress):
         """Where control logic waits for a result, by index."""
         self._brought: list[tuple[int, int, Callable[[], object]]] = []
         """What this turn brings, by rank among the timers; 1 where it is one."""
+        self._heard: list[tuple[Place, Callable[[], object]]] = []
+        """What control logic hears of next, and how it is told."""
         self._timers = PendingTimers(order)
         self._start, self._following = _chain(order)
 
@@ -136,9 +138,22 @@ class Dues(Progress):
         if not signal.give():
             return
         if caused:
-            self._brought.append((place.rank, 0, lambda: loop.wake(lambda: loop.call_soon(wake), first=False)))
+            self._brought.append((place.rank, 0, lambda: loop.wake(lambda: loop.call_soon(wake))))
+            self._heard.append((place, wake))
+        elif first:
+            self._open.amid(place, loop.before(wake), self.number, self._order.hlc[place.index])
+            loop.wake(wake, behind=self._otherwise.behind.get(place.index, 0))
         else:
-            loop.wake(wake, first=first)
+            loop.wake(wake)
+
+    def _look_amid(self, loop: VirtualLoop) -> None:
+        """What a thread brought may have come before some of what was ready then."""
+        heard, self._heard = self._heard, []
+        for place, wake in heard:
+            if place.due is not None and place.due - place.lead > self.number:
+                self._heard.append((place, wake))
+            else:
+                self._open.amid(place, loop.before(wake), self.number, self._order.hlc[place.index])
 
     def _overtaken(self, index: int) -> None:
         """A step is taken although the recording has a result before it that is still waited for."""

@@ -110,6 +110,15 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._schedule.timer_set(timer)
         return timer
 
+    def call_soon(
+        self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        if self.is_closed():
+            raise RuntimeError("Event loop is closed")
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
     def timers(self) -> list[Timer]:
         """The pending timers, earliest first."""
         if not self._scheduled:
@@ -133,13 +142,20 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if len(self._schedule.loops) > 1:
             self._woken.set()
 
-    def wake(self, callback: Callable[[], object], *, first: bool) -> None:
-        """Make a callback ready for the turn that begins, before or after all others."""
+    def wake(self, callback: Callable[[], object], *, behind: int | None = None) -> None:
+        """Make a callback ready for the turn that begins, behind so many others or all of them."""
         handle = asyncio.Handle(callback, (), self, None)
-        if first:
-            self._ready.appendleft(handle)
-        else:
+        if behind is None:
             self._ready.append(handle)
+        else:
+            self._ready.insert(behind, handle)
+
+    def before(self, callback: Callable[[], object]) -> int:
+        """How many come before a callback in the turn that begins; all of them where it is not ready."""
+        for count, handle in enumerate(self._ready):
+            if handle._callback is callback:  # type: ignore[attr-defined]
+                return count
+        return len(self._ready)
 
     def wait_for_threads(self) -> bool:
         """Wait until a thread of control logic has given the loop something to do; False if none will."""

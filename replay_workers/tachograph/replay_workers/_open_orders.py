@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from tachograph.replay_workers._alternatives import Alternative, Otherwise
+from collections import deque
+
+from tachograph.replay_workers._alternatives import Alternative, Otherwise, behind_value
 from tachograph.replay_workers._permutation import neighbours, order_of_rank, rank_of
+from tachograph.replay_workers._places import Place
 from tachograph.replay_workers._sequences import Arranged, members
 
 _ALTERNATIVES_MAX = 256
+_BEHIND_MAX = 16
 _PERMUTED_MAX = 8
 """Longer sequences keep the order they were given in."""
 
@@ -15,14 +19,26 @@ class OpenOrders:
     """The alternatives to an attempt, and what it takes differently itself."""
 
     def __init__(self, otherwise: Otherwise) -> None:
-        self.alternatives: list[Alternative] = []
+        self._alternatives: list[Alternative] = []
+        self._amid: deque[Alternative] = deque(maxlen=_ALTERNATIVES_MAX)
+        """The latest, of which there are many."""
         self._otherwise = otherwise
         self._orders = 0
 
+    @property
+    def alternatives(self) -> list[Alternative]:
+        """What may have happened in another order."""
+        return [*self._alternatives, *self._amid]
+
     def add(self, what: str, key: int, value: int, hlc: int, *, urgent: bool = False) -> None:
         """The recording leaves this open."""
-        if len(self.alternatives) < _ALTERNATIVES_MAX:
-            self.alternatives.append(Alternative(what, key, value, hlc, urgent))
+        if len(self._alternatives) < _ALTERNATIVES_MAX:
+            self._alternatives.append(Alternative(what, key, value, hlc, urgent))
+
+    def amid(self, place: Place, before: int, turn: int, hlc: int) -> None:
+        """A result that is heard of behind so many others may have come behind fewer: a thread asks for no turn."""
+        for behind in range(min(before - 1, _BEHIND_MAX), 0, -1):
+            self._amid.append(Alternative("behind", place.index, behind_value(turn, behind), hlc))
 
     def arranged(self, count: int, reached: int, *, opened: bool) -> Arranged:
         """In which order to take some things that the recording took in an unknown one.

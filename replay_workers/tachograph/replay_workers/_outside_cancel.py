@@ -46,7 +46,7 @@ class OutsideCancel:
         if not last and any(timer.stream is None for timer in loop.timers()):
             return False  # a function in another thread is still to come back
         self.main = None
-        loop.wake(main.cancel, first=False)
+        loop.wake(main.cancel)
         return True
 
 

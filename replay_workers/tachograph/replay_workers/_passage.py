@@ -161,8 +161,8 @@ class ReplayPassage:
         if yields == CANCELLED_WAITED:
             await schedule.arrival(place)
         elif turns and schedule.is_early(place, turns):
-            with suppress(asyncio.CancelledError):
-                await schedule.arrival(place)
+            with suppress(asyncio.CancelledError):  # cancelled again while it cleans up
+                await schedule.arrival(place, deaf=True)
         else:
             for _ in range(turns):
                 with suppress(asyncio.CancelledError):  # cancelled again while it cleans up

@@ -73,12 +73,13 @@ def otherwise_json(otherwise: Otherwise) -> Frame:
         "early": [[key, value] for key, value in otherwise.early.items()],
         "orders": [[key, value] for key, value in otherwise.orders.items()],
         "waits": [[key, value] for key, value in otherwise.waits.items()],
+        "behind": [[key, value] for key, value in otherwise.behind.items()],
     }
 
 
 def otherwise_of(data: Frame) -> Otherwise:
     """The inverse of `otherwise_json`."""
-    names = ("early", "orders", "waits")
+    names = ("early", "orders", "waits", "behind")
     return Otherwise(*(dict(cast("list[tuple[int, int]]", data[name])) for name in names))
 
 

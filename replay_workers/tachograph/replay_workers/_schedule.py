@@ -22,6 +22,9 @@ from tachograph.replay_workers._signal import Signal
 SPIN_TURNS_MAX = 2_000
 """Turns in which control logic only gives way; after that what it spins for must happen."""
 
+_READY_GUESSED = 9
+"""How many may be ready in the turn that a call comes to in its own turns."""
+
 SILENT_TURNS_MAX = 1_000_000
 """Turns without a step, after which control logic counts as one that never ends: some seconds."""
 
@@ -82,6 +85,7 @@ class Schedule(HandedOver):
             return None
         self._open.add("waits", place.index, 1, self._order.hlc[place.index])
         if place.own is not None:
+            self._open.amid(place, _READY_GUESSED, self.number + own, self._order.hlc[place.index])
             place.due = self.number + own
             heapq.heappush(self._due, (place.due - 1, place.index, place))
         return own
@@ -91,10 +95,10 @@ class Schedule(HandedOver):
 
         What it had still to do was under way before it was cancelled: nothing says where in the turn it came to its end.
         """
-        index = self._order.arrivals[key].index
-        if index in self._otherwise.early:
+        place = self._order.arrivals[key]
+        if place.index in self._otherwise.early:
             return True
-        self._open.add("early", index, self.number + turns, self._order.hlc[index])
+        self._open.add("early", place.index, self.number + turns + place.lead, self._order.hlc[place.index])
         return False
 
     async def cancellation(self, key: PlaceKey, *, ends: bool) -> None:
@@ -139,6 +143,8 @@ class Schedule(HandedOver):
                 self.stalled()
                 raise Halt
             self._happen_due(loop)
+        if self._heard:
+            self._look_amid(loop)
         self._spun += 1
         if self._spun > SPIN_TURNS_MAX and self._next_due() is None:
             self._silent += self._spun

@@ -73,11 +73,17 @@ def _attempts(first: Attempt) -> int:
 
 
 def _open(best: Attempt) -> list[Alternative]:
-    """What may have been otherwise before the divergence: the places where the replay went astray, then the nearest."""
+    """What may have been otherwise: the places where the replay went astray, then the nearest before the divergence.
+
+    Where in a turn a thread's result came is tried last: there are many such places, and it hardly ever matters.
+    """
     clock = max((_clock(found) for found in best.result.divergences if _at(found) == _reach(best)), default=0)
     limit = clock + (_NEAR_MS << 16)
-    before = [one for one in best.alternatives if one.urgent or one.hlc <= limit]
-    return sorted(before, key=lambda one: (one.hlc > limit, not one.urgent, -one.hlc))
+
+    def distance(one: Alternative) -> tuple[bool, bool, bool, bool, int]:
+        return one.hlc > limit, one.what == "behind", not one.urgent, one.hlc > clock, abs(one.hlc - clock)
+
+    return sorted((one for one in best.alternatives if one.urgent or one.hlc <= limit), key=distance)
 
 
 def _clock(found: Divergence) -> int:

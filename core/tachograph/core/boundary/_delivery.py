@@ -146,7 +146,8 @@ class Counted(Waiting, Generic[Result]):
         self._asked_at = None
 
     def _asked(self, late: bool) -> None:
-        self._asked_at, self._asked_late = self._now(), late
+        if self._asked_at is None:  # asked again while it ends, it hears of nothing new
+            self._asked_at, self._asked_late = self._now(), late
 
     def _count(self) -> int:
         if self._cancelled > CANCELLED:
