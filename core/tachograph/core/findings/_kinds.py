@@ -88,13 +88,15 @@ class SignatureFinding:
     run_id: str
     """The run it is about: the key of its record."""
     tenant: str
+    number: int
+    """Its place among the run's signatures at that position, from 0."""
     hit: SignatureHit
     position: Position
 
     @property
     def key(self) -> str:
-        """Findings with one key take each other's place."""
-        return "/".join(("signature", self.run_id, self.hit.name, self.hit.agent_id, *self.hit.event_ids[:1]))
+        """Findings with one key take each other's place: a run's signatures at a later position take those before."""
+        return f"signature/{self.run_id}/{self.number}"
 
     @property
     def version(self) -> str:

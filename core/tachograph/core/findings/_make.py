@@ -91,8 +91,8 @@ def findings_of(state: RunState, *, over: bool, effects: Collection[str] | None 
         if effects is None or record.effect_id in effects or record.state in _PENDING:
             yield EffectFinding(_effect_row(state, record, effect, where), record.stamp, position)
     hits = signatures(state, over=ended)
-    for hit in hits[:HITS_MAX]:
-        yield SignatureFinding(state.run_id, state.tenant, hit, position)
+    for number, hit in enumerate(hits[:HITS_MAX]):
+        yield SignatureFinding(state.run_id, state.tenant, number, hit, position)
     row = row_of(state, over=ended, effects=count, unknown_effects=unknown, hits=hits)
     yield RunFinding(row, position, state.first_hlc)
 
