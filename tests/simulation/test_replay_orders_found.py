@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -217,5 +218,56 @@ def test_what_a_thread_brings_between_two_tasks_is_found(replays: Replays) -> No
         imported(replays.code(f"import asyncio{BROUGHT_BETWEEN}")) as module,
         Recorder(replays.path / "home") as recorder,
     ):
+        run_id = asyncio.run(recorded(recorder, module))
+    reproduced(replays.replay(run_id))
+
+
+LEFT_BEHIND = """
+async def later(seconds):
+    await asyncio.sleep(seconds)
+
+async def leaves(run, left):
+    async with run.agent("gone") as agent:
+        left.append(asyncio.create_task(agent.call(later, 0.02)))
+        await asyncio.sleep(0)
+
+async def desk(run):
+    left = []
+    await leaves(run, left)
+    async with run.agent("clerk") as agent:
+        seen = []
+
+        async def beside(seconds):
+            await asyncio.sleep(seconds)
+            for turn in range(4):
+                seen.append([seconds, turn])
+                await asyncio.sleep(0)
+
+        async def busy():
+            await asyncio.sleep(0.01)
+            for turn in range(60):
+                await asyncio.sleep(0)
+                Outside.pause()
+            await agent.call(later, 0)
+
+        tasks = [asyncio.create_task(beside(seconds)) for seconds in (0.01, 0.025)]
+        await asyncio.gather(busy(), *tasks)
+        agent.set_state("seen", seen)
+
+class Outside:
+    pause = staticmethod(lambda: None)
+"""
+
+
+def test_what_comes_too_late_to_be_recorded_places_nothing(replays: Replays) -> None:
+    """A call that outlives its agent is in no record: no timer's place is told from where it came back."""
+
+    async def recorded(recorder: Recorder, module: ModuleType) -> str:
+        module.Outside.pause = lambda: time.sleep(0.0005)
+        await recorder.record(module.desk)
+        assert recorder.latest_run_id is not None
+        return recorder.latest_run_id
+
+    with imported(replays.code(f"import asyncio{LEFT_BEHIND}")) as module, Recorder(replays.path / "home") as recorder:
         run_id = asyncio.run(recorded(recorder, module))
     reproduced(replays.replay(run_id))

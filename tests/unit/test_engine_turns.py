@@ -32,7 +32,7 @@ async def counted(turns: TurnCounter, inner: Awaitable[object]) -> Delivery:
     call = Counted(inner, turns)
     with contextlib.suppress(asyncio.CancelledError, ZeroDivisionError):
         await call
-    return turns.delivery_of(call)
+    return turns.delivery(call.yields, call)
 
 
 def on_a_loop(program: Callable[[TurnCounter], Awaitable[Delivery]]) -> Delivery:

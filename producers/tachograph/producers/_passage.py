@@ -34,6 +34,11 @@ class LivePassage:
         self.unrecorded: str | None = None
         self.done = False
 
+    @property
+    def over(self) -> bool:
+        """Whether nothing more of it is recorded, because its agent has ended."""
+        return self.tape.stream.ended
+
     def leave(self) -> None:
         """Leave at once."""
 

@@ -32,6 +32,7 @@ class ReplayPassage:
     __slots__ = ("_fixture", "_piece", "_request", "_session", "_step", "_stream", "_tentative")
 
     live = False
+    over = False
 
     def __init__(
         self, session: Session, stream: Stream, request: Request, step: Step, fixture: Fixture, *, tentative: bool

@@ -174,10 +174,10 @@ class Agent(Door):
                 call = Counted(_there(value), turns, start)
                 value = await call
         except BaseException as error:
-            passage.finish(outcome_of_error(request, error), turns.delivery_of(call))
+            passage.finish(outcome_of_error(request, error), turns.delivery_of(call, passage))
             raise
         outcome = described(request.kind, outcome_of_value(value))
-        passage.finish(outcome, turns.delivery_of(call))
+        passage.finish(outcome, turns.delivery_of(call, passage))
         return outcome
 
 

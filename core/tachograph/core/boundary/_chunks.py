@@ -32,16 +32,16 @@ async def live_chunks(
             try:
                 piece = await step
             except StopAsyncIteration:
-                passage.finish(Outcome(CallOutcome.OK), turns.delivery_of(step))
+                passage.finish(Outcome(CallOutcome.OK), turns.delivery_of(step, passage))
                 return
-            passage.chunk(piece, turns.delivery_of(step))
+            passage.chunk(piece, turns.delivery_of(step, passage))
             start, step = None, None
             yield piece
     except GeneratorExit:
         passage.finish(_STOPPED, IMMEDIATE)
         raise
     except BaseException as error:
-        passage.finish(outcome_of_error(request, error), turns.delivery_of(step))
+        passage.finish(outcome_of_error(request, error), turns.delivery_of(step, passage))
         raise
 
 

@@ -21,6 +21,11 @@ class Passage(Protocol):
         """Whether the function is to be executed (`leave`, then `finish`), or the outcome is served (`serve`)."""
         ...
 
+    @property
+    def over(self) -> bool:
+        """Whether nothing more of it is recorded, because its agent has ended (live only)."""
+        ...
+
     def leave(self) -> None:
         """Return once the call may leave: for an effect, when its record is durable.
 

@@ -18,7 +18,7 @@ from tachograph.core.boundary._values import IMMEDIATE, Delivery
 from tachograph.schemas import GAP_MAX
 
 if TYPE_CHECKING:
-    from tachograph.core.boundary._tape import Tape
+    from tachograph.core.boundary._tape import Passage, Tape
 
 
 class LoopTurns:
@@ -183,9 +183,9 @@ class TurnCounter:
         rank = call.rank if call.came_in == heard - 1 else 0
         return Delivery(yields, joined_gap(self.gap(), rank, call.own))
 
-    def delivery_of(self, call: Waiting | None) -> Delivery:
-        """The delivery of a call that just came back; None: it did so at once."""
-        return IMMEDIATE if call is None else self.delivery(call.yields, call)
+    def delivery_of(self, call: Waiting | None, passage: Passage) -> Delivery:
+        """The delivery of a call that just came back; None: it did so at once. What is not recorded is no anchor."""
+        return IMMEDIATE if call is None or passage.over else self.delivery(call.yields, call)
 
     def gap(self) -> int:
         """Turns since the anchor, GAP_MAX where the loop ran dry between; this turn is the new anchor."""
