@@ -15,6 +15,8 @@ from tachograph.control.dev._server import Server
 from tachograph.control.dev._sources import fresh_cluster_id
 
 S3_ACCESS = S3Access("tests", "tests-secret-key", "ready")
+S3_MORE = ("-master.volumeSizeLimitMB=16",)
+"""A bucket takes a volume: a small one, so that a test run's hundreds of buckets find room on a small disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def _registry(found: Programs, directory: Path, ports: Ports) -> Plan:
 
 
 def _s3(found: Programs, directory: Path, ports: Ports) -> Plan:
-    server = s3(found, directory, ports.take(8), S3_ACCESS)
+    server = s3(found, directory, ports.take(8), S3_ACCESS, S3_MORE)
     return Plan((server,), f"http://{HOST}:{server.port}")
 
 

@@ -81,6 +81,18 @@ def test_a_process_that_got_the_same_id_is_never_ended(home: Path) -> None:
         bystander.communicate(b"\n")
 
 
+def test_brokers_may_come_later(home: Path) -> None:
+    """The number of brokers is chosen with the first of them; what runs already is left alone."""
+    first = up(home)
+    range_of_one = ("--ports", "20000-20000")
+    refused = tacho("--home", home, "dev", "up", "--services", "kafka", "--brokers", "3", *range_of_one)
+    assert refused.code == 64
+    assert "have not 2 free ones left" in refused.err
+    again = up(home, "--brokers", "3")
+    assert again.result["started"] == []
+    assert again.result["pids"] == first.result["pids"]
+
+
 def test_two_at_once_start_one_set(home: Path) -> None:
     """The second `up` waits for the first and finds its servers."""
     command = [

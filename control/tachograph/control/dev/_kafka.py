@@ -71,11 +71,11 @@ def _broker(programs: Programs, directory: Path, cluster_id: str, node: int, por
 
     def java(main: str, *arguments: str) -> tuple[str, ...]:
         path = ("-cp", str(programs.kafka / "*"))
-        return (str(programs.java), *_JAVA, f"-Dlog4j2.configurationFile=file:{logging}", *path, main, *arguments)
+        return (str(programs.java), *_JAVA, f"-Dlog4j2.configurationFile={logging.as_uri()}", *path, main, *arguments)
 
     def prepare() -> None:
         properties = server_properties(directory, node, ports)
-        settings.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
+        settings.write_text("".join(f"{name}={_escaped(value)}\n" for name, value in properties.items()))
         logging.write_text(_LOGGING)
         if not (directory / "data" / "meta.properties").exists():
             _format(java("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(settings)), directory)
@@ -88,6 +88,13 @@ def _broker(programs: Programs, directory: Path, cluster_id: str, node: int, por
         prepare=prepare,
         probe=partial(_lists_all, ports[node - 1].clients, len(ports)),
     )
+
+
+def _escaped(value: str) -> str:
+    """As Java reads properties: in Latin-1, with backslashes before what is none of it."""
+    doubled = value.replace("\\", "\\\\").encode("utf-16-be")
+    units = (int.from_bytes(doubled[i : i + 2], "big") for i in range(0, len(doubled), 2))
+    return "".join(chr(unit) if unit < 128 else f"\\u{unit:04x}" for unit in units)
 
 
 def _format(command: Sequence[str], directory: Path) -> None:

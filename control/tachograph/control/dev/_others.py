@@ -69,8 +69,8 @@ def registry_storage(path: str) -> dict[str, str]:
     }
 
 
-def s3(programs: Programs, directory: Path, ports: Sequence[int], access: S3Access) -> Server:
-    """SeaweedFS with its S3 face."""
+def s3(programs: Programs, directory: Path, ports: Sequence[int], access: S3Access, more: Sequence[str] = ()) -> Server:
+    """SeaweedFS with its S3 face; of options that come twice the last, in `more`, counts."""
     where = directory / "s3"
     credentials = {"accessKey": access.access_key, "secretKey": access.secret_key}
     identities = [{"name": "tacho", "credentials": [credentials], "actions": S3_ACTIONS}]
@@ -85,7 +85,7 @@ def s3(programs: Programs, directory: Path, ports: Sequence[int], access: S3Acce
         name="s3",
         port=ports[0],
         directory=where,
-        command=lambda: (str(programs.weed), "-logtostderr=true", "server", *_s3_options(where, ports)),
+        command=lambda: (str(programs.weed), "-logtostderr=true", "server", *_s3_options(where, ports), *more),
         prepare=prepare,
         probe=partial(s3_works, ports[0], access.bucket, access.access_key, access.secret_key),
         variables=S3_VARIABLES,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tachograph.control.dev._cache import cache_directory
@@ -93,7 +93,7 @@ def _known(directory: Path, brokers: int | None) -> State:
         return state
     if has_brokers:
         raise OtherServers(str(directory), _counted(state.brokers), _counted(brokers))
-    return fresh_state(brokers).with_ports(state.ports)
+    return replace(state, brokers=brokers)
 
 
 def _counted(brokers: int) -> str:
