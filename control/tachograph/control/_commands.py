@@ -12,6 +12,7 @@ from tachograph.control import (
     _evidence,
     _fork,
     _import,
+    _process,
     _replay,
     _runs,
     _show,
@@ -38,6 +39,7 @@ def register_all(commands: Commands) -> None:
         _effects,
         _signatures,
         _evidence,
+        _process,
         _dev,
         _doctor,
     ):

@@ -11,12 +11,13 @@ from tachograph.core.ports import (
     DemoService,
     ForkService,
     ImportService,
+    ProcessService,
     ReconcileService,
     ReplayService,
     ReportService,
 )
 
-NAMES = ("demo", "fork", "import.airline", "import.who-and-when", "reconcile", "replay", "report")
+NAMES = ("demo", "fork", "import.airline", "import.who-and-when", "process", "reconcile", "replay", "report")
 """Every service that a command uses."""
 
 
@@ -63,3 +64,8 @@ def demo_service() -> DemoService:
 def reconcile_service() -> ReconcileService:
     """Decides an UNKNOWN effect."""
     return cast("ReconcileService", load("reconcile"))
+
+
+def process_service() -> ProcessService:
+    """Runs stream processors."""
+    return cast("ProcessService", load("process"))

@@ -1,3 +1,5 @@
-"""Stream processors: nothing here yet. Recording, replay and verification work without a stream."""
+"""Stream processors: `archive`, `fold` and `insights`, each a room of its own; `process` runs them."""
 
-__all__: list[str] = []
+from tachograph.stream_processors._service import process
+
+__all__ = ["process"]

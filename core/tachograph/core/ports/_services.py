@@ -8,6 +8,7 @@
 | `import.airline`, `import.who-and-when` | `ImportService` | producers |
 | `demo` | `DemoService` | producers |
 | `reconcile` | `ReconcileService` | producers |
+| `process` | `ProcessService` | stream_processors |
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import Literal, Protocol
 
 from tachograph.core.replay import Verdict
@@ -159,3 +161,24 @@ class ReconcileService(Protocol):
     """Decide an UNKNOWN effect."""
 
     def __call__(self, home: Path, effect_id: str, happened: bool, reason: str, by: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessOptions:
+    """How to run stream processors."""
+
+    names: tuple[str, ...]
+    """`archive`, `fold`, `insights`: those that run in this process, each in a thread."""
+    directory: Path
+    """For what they keep on disk; it can be lost."""
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int | None = None
+    """Where the first answers `/healthz` and `/metrics`, the others on the ports behind it; 0: any; None: nowhere."""
+
+
+class ProcessService(Protocol):
+    """Run stream processors on the servers that the environment names."""
+
+    def __call__(self, options: ProcessOptions, stop: Event) -> None:
+        """Return once `stop` is set and what was read is stored; raise what one of them failed by."""
+        ...
