@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tachograph.core.errors import StoreUnavailable
+from tachograph.core.findings import EffectFinding, RunFinding
 from tachograph.stores._catalogue import SqliteCatalogue
 from tachograph.stores._database import IN_MEMORY, Database, Row
 from tachograph.stores._home import Home
+from tachograph.stores._union_catalogue import UnionCatalogue
+
+if TYPE_CHECKING:
+    from tachograph.stores.archive import ArchiveLog
 
 DIFFERENCES_MAX = 100
 """Differences told one by one; more of them say no more."""
@@ -62,7 +68,23 @@ def rebuild(home: Home, *, check: bool) -> RebuildReport:
     differences = _differences(present, made)
     if not check:
         _replace(home.own_catalogue.database, made, unreadable=present is None)
-    return RebuildReport(len(made["runs"]), len(made["transitions"]), tuple(differences))
+    own = RebuildReport(len(made["runs"]), len(made["transitions"]), tuple(differences))
+    return own if home.archive is None else _with_far(home, own, home.archive, check=check)
+
+
+def _with_far(home: Home, own: RebuildReport, archive: ArchiveLog, *, check: bool) -> RebuildReport:
+    """The same of a catalogue that holds what all machines have shipped."""
+    from tachograph.stores.archive import ArchiveCatalogue
+    from tachograph.stores.redis import RedisCatalogue, rebuild_redis
+
+    far = home.catalogue.far if isinstance(home.catalogue, UnionCatalogue) else None
+    if not isinstance(far, RedisCatalogue):
+        return own
+    findings = list(ArchiveCatalogue(archive, archive).made_anew())
+    differences = rebuild_redis(far, findings, check=check)
+    runs = sum(isinstance(finding, RunFinding) for finding in findings)
+    effects = sum(isinstance(finding, EffectFinding) for finding in findings)
+    return RebuildReport(own.runs + runs, own.effects + effects, (*own.differences, *differences)[:DIFFERENCES_MAX])
 
 
 def _both(home: Home) -> tuple[_Tables | None, _Tables]:

@@ -116,6 +116,14 @@ class ArchiveCatalogue:
         except UnknownEffect:
             return None
 
+    def made_anew(self) -> Iterator[Finding]:
+        """What folding every run from its first event finds, whatever was found before."""
+        self._archive.refresh()
+        newest = dict(cast("list[tuple[str, int]]", self._database.rows(_NEWEST)))
+        for known in self._known(_RUNS, ()):
+            is_over = hlc_ms(known.last_hlc) + QUIET_MS < hlc_ms(newest[known.folder])
+            yield from self._folded(known, over=is_over)
+
     def close(self) -> None:
         """Let go of the file."""
         self._database.close()

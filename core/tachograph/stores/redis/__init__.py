@@ -5,6 +5,7 @@ holds the one Lua script that writes, `_client` is the only module that knows th
 """
 
 from tachograph.stores.redis._catalogue import RedisCatalogue
+from tachograph.stores.redis._rebuild import rebuild_redis
 from tachograph.stores.redis._rows import SignatureRow
 
-__all__ = ["RedisCatalogue", "SignatureRow"]
+__all__ = ["RedisCatalogue", "SignatureRow", "rebuild_redis"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from typing import Final, cast
@@ -22,6 +23,7 @@ from tachograph.core.ports import PastEffect
 from tachograph.core.state import SignatureHit
 from tachograph.schemas import EffectState
 from tachograph.stores._log import nearest
+from tachograph.stores._sources import random_name
 from tachograph.stores.backend import RedisSettings
 from tachograph.stores.redis._client import Client
 from tachograph.stores.redis._keys import COUNTS, EFFECTS, HITS, LEDGER, RUNS, SIGNATURE, SIGNATURES, prefix_of
@@ -30,6 +32,9 @@ from tachograph.stores.redis._script import APPLY, arguments_of, ledger_digest
 
 BATCH: Final = 500
 """Findings told in one round trip; the server does nothing else meanwhile, some milliseconds."""
+
+_NOT_OF_EVENTS: Final = ("findings:integrity", "findings:segment", "findings:replay")
+"""What auditors, the archive and replays said: no fold of events gives it."""
 
 _READ: Final = 1000
 """Entries asked for at once."""
@@ -49,6 +54,7 @@ class RedisCatalogue:
     def __init__(self, settings: RedisSettings, tenant: str, *, prefix: str | None = None) -> None:
         self.tenant: Final = tenant
         self.prefix: Final = prefix_of(tenant) if prefix is None else prefix
+        self._settings = settings
         self._client = Client(settings)
 
     def apply(self, findings: Iterable[Finding]) -> int:
@@ -142,16 +148,36 @@ class RedisCatalogue:
 
     def run_findings(self) -> Iterator[RunFinding]:
         """The finding behind each run's row, in no particular order."""
-        cursor = 0
-        while True:
-            answer = _list(self._client.call("HSCAN", f"{self.prefix}findings:run", cursor, "COUNT", _READ))
-            for value in _list(answer[1])[1::2]:
-                finding = _read(value)
-                if isinstance(finding, RunFinding):
-                    yield finding
-            cursor = int(cast("bytes", answer[0]))
-            if cursor == 0:
-                return
+        for value in self._values(f"{self.prefix}findings:run"):
+            finding = _read(value)
+            if isinstance(finding, RunFinding):
+                yield finding
+
+    @contextmanager
+    def scratch(self) -> Generator[RedisCatalogue]:
+        """An empty catalogue beside this one, gone with the block."""
+        beside = RedisCatalogue(self._settings, self.tenant, prefix=f"{self.prefix[:-1]}!{random_name()}:")
+        try:
+            yield beside
+        finally:
+            beside.clear()
+            beside.close()
+
+    def take_over(self, made: RedisCatalogue) -> None:
+        """Put what another catalogue of this tenant holds in the place of what was derived from events here.
+
+        What comes in meanwhile is kept where it is newer: it is told again by whoever folds.
+        """
+        derived = [name for name in self.key_names() if not name.removeprefix(self.prefix).startswith(_NOT_OF_EVENTS)]
+        for part in _parts(derived):
+            self._client.call("UNLINK", *part)
+        self.apply(made.findings())
+
+    def findings(self) -> Iterator[Finding]:
+        """Everything that was told, in no particular order."""
+        for name in list(self.key_names()):
+            if name.removeprefix(self.prefix).startswith(("findings:", HITS)):
+                yield from map(_read, self._values(name))
 
     def clear(self) -> None:
         """Forget everything of this tenant."""
@@ -185,6 +211,16 @@ class RedisCatalogue:
     def close(self) -> None:
         """Let go of the connections."""
         self._client.close()
+
+    def _values(self, name: str) -> Iterator[object]:
+        """The values of a hash, a part at a time."""
+        cursor = 0
+        while True:
+            answer = _list(self._client.call("HSCAN", name, cursor, "COUNT", _READ))
+            yield from _list(answer[1])[1::2]
+            cursor = int(cast("bytes", answer[0]))
+            if cursor == 0:
+                return
 
     def _arguments(self, finding: Finding) -> tuple[str | bytes, ...]:
         tenant = finding.row.tenant if isinstance(finding, RunFinding | EffectFinding) else finding.tenant
