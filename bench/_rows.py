@@ -13,6 +13,8 @@ _TEMPORAL = "bench.baselines._temporal"
 _REPLAY = "bench.ours._replay"
 _FOLD = "bench.ours._fold"
 _CAUSAL = "bench.ours._causal"
+_SHIP = "bench.ours._ship"
+_ARCHIVE = "bench.ours._archive"
 
 GROUPS: Mapping[str, tuple[Comparison, ...]] = {
     "record": (
@@ -96,6 +98,17 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
             f"{_REPLAY}:bulk_one",
             1 / 1.7,
             1,
+        ),
+    ),
+    "ship": (
+        Comparison("ship an event, spool to broker", "wall_us", f"{_SHIP}:ship", f"{_SHIP}:plain", 2.0, 60_000, 1.25),
+        Comparison(
+            "the same, headers and time", "wall_us", f"{_SHIP}:ship", f"{_SHIP}:plain_with_headers", 2.0, 60_000, 1.25
+        ),
+    ),
+    "archive": (
+        Comparison(
+            "archive an event, broker to S3", "wall_us", f"{_ARCHIVE}:archive", f"{_ARCHIVE}:plain", 1.25, 40_000, 1.0
         ),
     ),
 }

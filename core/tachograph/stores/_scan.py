@@ -83,6 +83,30 @@ class FrameScan:
             at, crc = end, stored
         self._end(at)
 
+    def payloads(self) -> list[bytes]:
+        """The payloads of the whole frames, as iterating gives them: for those who need no offsets, in half the time."""
+        data, start, size = self._data, self._start, len(self._data)
+        at, crc = self.position - start, self.crc
+        found: list[bytes] = []
+        while size - at >= FRAME_HEAD_BYTES:
+            length, stored = _unpack(data, at)
+            begin = at + FRAME_HEAD_BYTES
+            end = begin + length
+            if end > size or length == 0 or length > PAYLOAD_BYTES_MAX:
+                break
+            payload = data[begin:end]
+            if crc32c(payload, crc) != stored:
+                break
+            if length == SEAL_BYTES and is_seal(payload):
+                self.seal, self.seal_offset = unpack_seal(payload), start + at
+                at, crc = end, stored
+                break
+            found.append(payload)
+            at, crc = end, stored
+        self.position, self.crc = start + at, crc
+        self._end(at)
+        return found
+
     def skip(self) -> bytes | None:
         """Step over a damaged frame; its payload, or None where the bytes cannot be made out any more."""
         at = self.position - self._start

@@ -16,6 +16,7 @@ from tachograph.stores.kafka._errors import (
 )
 from tachograph.stores.kafka._plans import TOPICS, TopicPlan, topic_name, topic_plans
 from tachograph.stores.kafka._producer import EventProducer, Failed, ProducerStatistics
+from tachograph.stores.kafka._sending import Outgoing
 from tachograph.stores.kafka._topics import TopicDifference, TopicReport, ensure_topics
 from tachograph.stores.kafka._values import ConsumerStatistics, PartitionStatistics, Record, Skipped, TopicPartition
 
@@ -29,6 +30,7 @@ __all__ = [
     "KafkaFatal",
     "KafkaUnavailable",
     "NotAuthorised",
+    "Outgoing",
     "PartitionStatistics",
     "ProducerStatistics",
     "QueueFull",

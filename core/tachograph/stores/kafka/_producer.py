@@ -15,7 +15,7 @@ from tachograph.stores.backend import KafkaSettings
 from tachograph.stores.kafka._errors import QueueFull, RecordTooLarge
 from tachograph.stores.kafka._library import RECORD_FAULTS, Library
 from tachograph.stores.kafka._plans import EVENT_BYTES_MAX
-from tachograph.stores.kafka._sending import QUEUE_RECORDS_MAX, Outgoing, Sending
+from tachograph.stores.kafka._sending import QUEUE_RECORDS_MAX, Outgoing, Sending, size_of
 from tachograph.stores.kafka._sources import monotonic_s
 from tachograph.stores.kafka._topics import record_bytes_max
 
@@ -30,9 +30,6 @@ PAUSE_SECONDS_MAX: Final = 5.0
 
 _PAUSE_SECONDS_MIN: Final = 0.1
 _SERVE_RECORDS: Final = 4096
-
-Headers = Sequence[tuple[str, str | bytes | None]]
-"""Names and values."""
 
 _OF_A_RECORD: Final = RECORD_FAULTS | {KafkaError._GAPLESS_GUARANTEE}  # noqa: SLF001 as librdkafka's own errors begin
 """Errors that one record of many may have brought about."""
@@ -100,7 +97,7 @@ class EventProducer:
         topic: str,
         key: bytes | None,
         value: bytes | None,
-        headers: Headers = (),
+        headers: Sequence[tuple[str, str | bytes | None]] = (),
         timestamp_ms: int = 0,
     ) -> None:
         """Hand a record over; `flush` tells when it is there.
@@ -109,7 +106,7 @@ class EventProducer:
             topic: the topic's whole name.
             key: records of one key keep their order.
             value: None is a tombstone.
-            headers: names and bytes.
+            headers: names and values.
             timestamp_ms: milliseconds since 1970; 0: now.
 
         Raises:
@@ -119,17 +116,34 @@ class EventProducer:
             KafkaUnavailable: the topic is new to this producer and no broker answers.
             NotAuthorised: the topic is new to this producer and the cluster refuses.
         """
-        record = Outgoing(topic, value, key, headers if isinstance(headers, list) else list(headers), timestamp_ms)
-        limit = self._limits.get(topic) or self._ask_limit(topic)
-        size = len(value) if value is not None else 0
-        if size + RECORD_OVERHEAD_BYTES > limit and record.size + RECORD_OVERHEAD_BYTES > limit:
-            raise RecordTooLarge(topic, record.size, limit)
+        record: Outgoing = (topic, value, key, list(headers), timestamp_ms)
+        if not self.produce_all(topic, [record]):
+            limit = self._limits[topic]
+            if size_of(record) > limit - RECORD_OVERHEAD_BYTES:
+                raise RecordTooLarge(topic, size_of(record), limit)
+            raise QueueFull(self._library.bootstrap, self._waiting())
+
+    def produce_all(self, topic: str, records: Sequence[Outgoing]) -> int:
+        """Hand records of one topic over, in order, up to the first for which there is no room, or which is too large.
+
+        Returns:
+            How many were; the rest is still the caller's. `produce` tells what is wrong with the next one.
+
+        Raises:
+            StoreUnavailable: as `produce`, about the topic.
+        """
+        limit = (self._limits.get(topic) or self._ask_limit(topic)) - RECORD_OVERHEAD_BYTES
         part = self._open_part()
-        if not self._sending.send(record):
-            raise QueueFull(self._library.bootstrap, len(part))
-        part.append(record)
-        self._records += 1
-        self._bytes += size
+        if part is None:
+            return 0
+        if sum([len(record[1] or b"") for record in records]) > limit:  # else not even all together are too large
+            fitting = next((at for at, record in enumerate(records) if size_of(record) > limit), len(records))
+            records = records[:fitting]
+        taken = self._sending.send(records[: QUEUE_RECORDS_MAX - len(part)])
+        part += records[:taken]
+        self._records += taken
+        self._bytes += sum([len(record[1] or b"") for record in records[:taken]])
+        return taken
 
     def flush(self, seconds: float) -> int:
         """Wait until all that was handed over is acknowledged or refused.
@@ -175,18 +189,16 @@ class EventProducer:
         largest = max((EVENT_BYTES_MAX, *self._limits.values()))
         return Sending(self._library, batch_bytes=self._batch_bytes, record_bytes=largest, gapless=gapless)
 
-    def _open_part(self) -> list[Outgoing]:
-        """The part that takes a new record."""
+    def _open_part(self) -> list[Outgoing] | None:
+        """The part that takes new records; None while an earlier one is mended."""
         parts = self._parts
         if len(parts) > 1 or self._sending.fault is not None:
-            raise QueueFull(self._library.bootstrap, self._waiting())
+            return None
         if not parts:
             parts.append([])
         part = parts[0]
-        if len(part) % _SERVE_RECORDS == _SERVE_RECORDS - 1 and self._sending.serve():
+        if len(part) >= _SERVE_RECORDS and self._sending.serve():
             part.clear()
-        elif len(part) >= QUEUE_RECORDS_MAX:
-            raise QueueFull(self._library.bootstrap, len(part))
         return part
 
     def _ask_limit(self, topic: str) -> int:
@@ -220,7 +232,7 @@ class EventProducer:
             self._parts[0] = part[half:]
             self._parts.appendleft(part[:half])
         elif fault.code() not in _OF_A_RECORD:
-            self._latest_error = str(self._library.translated(fault, topic=part[0].topic))
+            self._latest_error = str(self._library.translated(fault, topic=part[0][0]))
             threading.Event().wait(max(0.0, min(self._pause_s, until - monotonic_s())))
             self._pause_s = min(self._pause_s * 2, PAUSE_SECONDS_MAX)
         self._go_on()
@@ -229,14 +241,15 @@ class EventProducer:
     def _refuse(self, record: Outgoing, fault: KafkaError) -> None:
         """A record, alone, was refused."""
         self._parts.popleft()
-        if fault.code() == KafkaError.INVALID_TIMESTAMP and record.timestamp_ms:
-            self._parts.appendleft([record._replace(timestamp_ms=0)])
+        topic, value, key, headers, timestamp_ms = record
+        if fault.code() == KafkaError.INVALID_TIMESTAMP and timestamp_ms:
+            self._parts.appendleft([(topic, value, key, headers, 0)])
             return
         self._failed += 1
-        self._limits.pop(record.topic, None)  # asked again: it may have been lowered
-        error = self._library.translated(fault, topic=record.topic, size=max(1, record.size))
+        self._limits.pop(topic, None)  # asked again: it may have been lowered
+        error = self._library.translated(fault, topic=topic, size=max(1, size_of(record)))
         self._latest_error = str(error)
-        self._on_failed(Failed(record.topic, record.key, record.value, error))
+        self._on_failed(Failed(topic, key, value, error))
 
     def _go_on(self) -> None:
         """Send the first part, if there is one, by a client that fits it: a record alone shows what is wrong with it."""
@@ -254,13 +267,12 @@ class EventProducer:
         self._send(self._parts[0] if self._parts else [])
 
     def _send(self, part: list[Outgoing]) -> None:
-        for index, record in enumerate(part):
-            if not self._sending.send(record):
-                # The client before had room for them all; its successor has the rest when these are there.
-                self._parts[0] = part[index:]
-                self._parts.appendleft(part[:index])
-                return
-        self._resent += len(part)
+        taken = self._sending.send(part)
+        self._resent += taken
+        if taken < len(part):
+            # The client before had room for them all; its successor has the rest when these are there.
+            self._parts[0] = part[taken:]
+            self._parts.appendleft(part[:taken])
 
     def _heard(self, error: StoreUnavailable) -> None:
         self._latest_error = str(error)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -38,23 +38,18 @@ _HELD: Final[Mapping[str, Property]] = {
 _GIVEN: Final[Mapping[str, Property]] = {"compression.type": "lz4", "linger.ms": 5}
 
 
-class Outgoing(NamedTuple):
-    """A record on its way."""
+Headers = list[tuple[str, str | bytes | None]]
+"""Names and values."""
 
-    topic: str
-    value: bytes | None
-    key: bytes | None
-    headers: list[tuple[str, str | bytes | None]]
-    timestamp_ms: int
+Outgoing = tuple[str, bytes | None, bytes | None, Headers, int]
+"""A record on its way: topic, value, key, headers, and milliseconds since 1970, 0 for now. A plain tuple: one is made
+for every event that is shipped."""
 
-    @property
-    def size(self) -> int:
-        """Bytes of everything in it."""
-        return (
-            len(self.value or b"")
-            + len(self.key or b"")
-            + sum(len(name) + len(text or b"") for name, text in self.headers)
-        )
+
+def size_of(record: Outgoing) -> int:
+    """Bytes of everything in a record."""
+    _, value, key, headers, _ = record
+    return len(value or b"") + len(key or b"") + sum(len(name) + len(text or b"") for name, text in headers)
 
 
 class Sending:
@@ -88,16 +83,20 @@ class Sending:
             raise library.refused(error) from None  # its text may hold a secret
         close_in_children(self)
 
-    def send(self, record: Outgoing) -> bool:
-        """Hand a record over; False: the queue is full, and the record still the caller's."""
-        topic, value, key, headers, timestamp_ms = record
+    def send(self, records: Sequence[Outgoing]) -> int:
+        """Hand records over, in order, as long as there is room; how many were."""
+        produce = self._client.produce
+        taken = 0
         try:
-            self._client.produce(topic, value, key, timestamp=timestamp_ms, headers=headers)
+            for topic, value, key, headers, timestamp_ms in records:
+                produce(topic, value, key, -1, None, None, timestamp_ms, headers)
+                taken += 1
         except BufferError:
-            return False
+            return taken
         except KafkaException as error:
             self._fail(kafka_error(error))
-        return True
+            return taken + 1  # it is this client's: whoever takes over from it sends it
+        return taken
 
     def is_settled(self, seconds: float) -> bool:
         """Wait for the acknowledgements; whether all are there, or none will come any more."""

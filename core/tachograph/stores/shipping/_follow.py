@@ -136,7 +136,7 @@ def _scan(start: Position, data: bytes, *, skip: bool) -> _Scanned:
     unreadable: list[str] = []
     is_lost = False
     while True:
-        payloads += [payload for _, payload in scan]
+        payloads += scan.payloads()
         if not skip or scan.ending is not Ending.DAMAGED or scan.seal is not None:
             break
         at, reason = scan.position, scan.reason

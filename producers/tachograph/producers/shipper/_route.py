@@ -13,6 +13,8 @@ from tachograph.schemas import CONTENT_OFFSET, CorruptPayload
 _COUNTER_BITS: Final = 16
 """Of a hybrid clock: below its milliseconds."""
 
+TENANT_HEADER: Final = "tacho-tenant"
+
 _SEEN_BYTES: Final = 40
 """By which a stream is looked up: most of an agent's and a run's id, and seldom what lies behind them."""
 
@@ -28,6 +30,8 @@ class Who(NamedTuple):
     run_id: bytes
     """The key: events of a run lie in one partition."""
     tenant: bytes
+    header: tuple[str, str | bytes | None]
+    """The tenant, as records carry it."""
 
 
 class Router:
@@ -36,6 +40,8 @@ class Router:
     def __init__(self) -> None:
         self._known: dict[bytes, Who] = {}
         """By the first bytes of `lies`; whether it is that one is always looked at."""
+        self.tenants: set[bytes] = set()
+        """Whose events came by."""
         self._clock = b""
         """The upper bytes of the clock of the event before."""
         self._time_ms = 0
@@ -48,32 +54,29 @@ class Router:
             CorruptPayload: the bytes do not start as an event.
         """
         try:
-            return self._route(payload)
+            at = CONTENT_OFFSET
+            while payload[at] > 127:
+                at += 1
+            clock = at + 1
+            # A clock of our time has nine bytes; the upper six change every 16 ms, of the third four bits count them.
+            if (
+                payload[clock + 3 : clock + 9] == self._clock
+                and payload[clock] > 127
+                and payload[clock + 1] > 127
+                and (third := payload[clock + 2]) > 127
+            ):
+                at = clock + 9
+                time_ms = self._time_ms | (third & 127) >> 3
+            else:
+                hlc, at = _varint(payload, clock)
+                time_ms = hlc >> _COUNTER_BITS
+                if at == clock + 9:
+                    self._clock, self._time_ms = payload[clock + 3 : at], time_ms & ~15
+            who = self._known.get(payload[at : at + _SEEN_BYTES])
+            if who is None or not payload.startswith(who.lies, at):
+                who = self._learn(payload, at)
         except IndexError:
             raise CorruptPayload("an event", CONTENT_OFFSET, "it ends within its meta") from None
-
-    def _route(self, payload: bytes) -> tuple[Who, int]:
-        at = CONTENT_OFFSET
-        while payload[at] > 127:
-            at += 1
-        clock = at + 1
-        # A clock of our time has nine bytes; the upper six change every 16 ms, of the third four bits count them.
-        if (
-            payload[clock + 3 : clock + 9] == self._clock
-            and payload[clock] > 127
-            and payload[clock + 1] > 127
-            and (third := payload[clock + 2]) > 127
-        ):
-            at = clock + 9
-            time_ms = self._time_ms | (third & 127) >> 3
-        else:
-            hlc, at = _varint(payload, clock)
-            time_ms = hlc >> _COUNTER_BITS
-            if at == clock + 9:
-                self._clock, self._time_ms = payload[clock + 3 : at], time_ms & ~15
-        who = self._known.get(payload[at : at + _SEEN_BYTES])
-        if who is None or not payload.startswith(who.lies, at):
-            who = self._learn(payload, at)
         return who, time_ms
 
     def _learn(self, payload: bytes, start: int) -> Who:
@@ -81,7 +84,9 @@ class Router:
         _, run = _varint(payload, at)
         tenant = _behind_text(payload, run)
         end = _behind_text(payload, tenant)
-        who = Who(payload[start:end], _text(payload, run), _text(payload, tenant))
+        owner = _text(payload, tenant)
+        who = Who(payload[start:end], _text(payload, run), owner, (TENANT_HEADER, owner))
+        self.tenants.add(owner)
         if len(self._known) >= _KNOWN_MAX:
             self._known.clear()
         self._known[payload[start : start + _SEEN_BYTES]] = who

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from binascii import hexlify
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -13,17 +14,17 @@ from tachograph.core.errors import CorruptPayload, StoreUnavailable
 from tachograph.core.ports import ObjectStore
 from tachograph.producers.shipper._carrier import Carrier
 from tachograph.producers.shipper._counters import Counters
-from tachograph.producers.shipper._route import Router, Who
+from tachograph.producers.shipper._route import Router
 from tachograph.producers.shipper._sources import now_ms
 from tachograph.schemas import HASH
-from tachograph.stores.kafka import EventProducer, Failed, QueueFull, RecordTooLarge
+from tachograph.stores.kafka import EventProducer, Failed, Outgoing, QueueFull, RecordTooLarge
 from tachograph.stores.registry import SchemaRegistry, UnknownSchemaId
 from tachograph.stores.shipping import Batch, Mark, Shipment, SpoolFollower, Stuck, keys_of, listed_keys, name_of
 
 _LOG: Final = logging.getLogger("tachograph.shipper")
 
-BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
-"""Read at once."""
+BATCH_BYTES_MAX: Final = 512 * 1024
+"""Read at once: so little that the bytes are sent while the processor's caches hold them."""
 
 WINDOW_BYTES_MAX: Final = 24 * 1024 * 1024
 """Sent before their acknowledgement is waited for: waiting costs a round trip, a crash sends a window again."""
@@ -33,6 +34,11 @@ FLUSH_SECONDS: Final = 0.5
 
 TIME_BEHIND_MS_MAX: Final = 3_600_000
 """A record says that it is at most an hour old: retention would soon take what was kept long and sent late."""
+
+RECORDS_AT_ONCE: Final = 1000
+"""Handed over in one call; between two of them other threads get their turn."""
+
+HASH_HEADER: Final = "tacho-hash"
 
 Headers = list[tuple[str, str | bytes | None]]
 
@@ -64,9 +70,6 @@ class Transfer:
         self._shipment = Shipment(spool, means.topic)
         self._follower = SpoolFollower(spool)
         self._router = Router()
-        self._who: Who | None = None
-        self._tenants: set[bytes] = set()
-        self._tenant_header: tuple[str, str | bytes | None] = ("tacho-tenant", b"")
         self._counters = counters
 
     def open(self) -> bool:
@@ -127,35 +130,45 @@ class Transfer:
     def _ship(self, batch: Batch, mark: Mark) -> Mark:
         for sentence in batch.unreadable:
             self._add_stuck(Stuck(sentence, "", "these bytes of the spool are not what was written"))
-        routed = [found for payload in batch.payloads if (found := self._routed(payload)) is not None]
-        bodies = self._carry(routed, mark.bodies)
-        self._send(routed)
-        return replace(mark, bodies=bodies, events=mark.events + len(routed))
+        records = self._records(batch.payloads)
+        bodies = self._carry(batch.payloads, mark.bodies)
+        self._send(records)
+        return replace(mark, bodies=bodies, events=mark.events + len(records))
 
-    def _routed(self, payload: bytes) -> tuple[bytes, Who, int] | None:
-        try:
-            return (payload, *self._router.route(payload))
-        except CorruptPayload as error:
-            self._leave_out(payload, str(error))
-            return None
+    def _records(self, payloads: Sequence[bytes]) -> list[Outgoing]:
+        """The payloads as records; what cannot be one is named and left out."""
+        route, to_wire, topic = self._router.route, self._means.registry.to_wire, self._means.topic
+        oldest_ms = now_ms() - TIME_BEHIND_MS_MAX
+        records: list[Outgoing] = []
+        for payload in payloads:
+            try:
+                who, time_ms = route(payload)
+                value = to_wire(payload)
+            except (CorruptPayload, UnknownSchemaId) as error:
+                self._leave_out(payload, str(error))
+                continue
+            headers: Headers = [who.header, (HASH_HEADER, hexlify(payload[HASH]))]
+            records.append((topic, value, who.run_id, headers, max(oldest_ms, time_ms)))
+        return records
 
-    def _carry(self, routed: Sequence[tuple[bytes, Who, int]], start: int) -> int:
+    def _carry(self, payloads: Sequence[bytes], start: int) -> int:
         """Bodies before events. The list of keys is read after the events: it names all of theirs."""
         carrier = self._means.carrier
         if carrier is None:
             return start
-        self._tenants.update({who.tenant for _, who, _ in routed})
-        listed = listed_keys(self.path, start) if len(self._tenants) <= 1 else None
+        listed = listed_keys(self.path, start) if len(self._router.tenants) <= 1 else None
         if listed is not None:
             keys, end = listed
-            if keys and self._tenants:
-                self._miss(carrier.carry(next(iter(self._tenants)).decode(), keys))
+            if keys and self._router.tenants:
+                self._miss(carrier.carry(next(iter(self._router.tenants)).decode(), keys))
                 return end
             return start
         # No list, or one of several tenants' objects, which must not get to each other: the events tell.
         by_tenant: dict[bytes, list[bytes]] = {}
-        for payload, who, _ in routed:
-            by_tenant.setdefault(who.tenant, []).extend(keys_of(payload, self._means.objects))
+        for payload in payloads:
+            with suppress(CorruptPayload):
+                who, _ = self._router.route(payload)
+                by_tenant.setdefault(who.tenant, []).extend(keys_of(payload, self._means.objects))
         for tenant, keys in by_tenant.items():
             self._miss(carrier.carry(tenant.decode(), keys))
         return start
@@ -164,22 +177,27 @@ class Transfer:
         for key in keys:
             self._add_stuck(Stuck(f"body {key.hex()}", "", "it is not in the home's object store"))
 
-    def _send(self, routed: Sequence[tuple[bytes, Who, int]]) -> None:
-        produce, to_wire, topic = self._means.producer.produce, self._means.registry.to_wire, self._means.topic
-        oldest = now_ms() - TIME_BEHIND_MS_MAX
-        for payload, who, time_ms in routed:
-            if who is not self._who:
-                self._who, self._tenant_header = who, ("tacho-tenant", who.tenant)
-            headers: Headers = [self._tenant_header, ("tacho-hash", hexlify(payload[HASH]))]
-            while True:
-                try:
-                    produce(topic, who.run_id, to_wire(payload), headers, max(oldest, time_ms))
-                    break
-                except QueueFull:
-                    self._settle()
-                except (RecordTooLarge, UnknownSchemaId) as error:
-                    self._leave_out(payload, str(error))
-                    break
+    def _send(self, records: Sequence[Outgoing]) -> None:
+        topic, producer = self._means.topic, self._means.producer
+        at = 0
+        while at < len(records):
+            part = records[at : at + RECORDS_AT_ONCE]
+            taken = producer.produce_all(topic, part)
+            at += taken
+            if taken < len(part):
+                at += self._send_one(records[at])
+
+    def _send_one(self, record: Outgoing) -> int:
+        """A record for which there was no room, or which is too large; how many were dealt with."""
+        topic, value, key, headers, time_ms = record
+        try:
+            self._means.producer.produce(topic, key, value, headers, time_ms)
+        except QueueFull:
+            self._settle()
+            return 0
+        except RecordTooLarge as error:
+            self._leave_out(value or b"", str(error))
+        return 1
 
     def _settle(self) -> None:
         """Return when all that was sent is acknowledged, or refused."""
