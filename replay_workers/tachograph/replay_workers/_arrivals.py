@@ -71,8 +71,8 @@ class Arrivals:
     def take(self, header: Frame, blob: bytes) -> None:
         """A frame of steps is there."""
         get = BlobReader(blob).get
-        for number, *row in cast("list[list[object]]", header["block"]):
-            agent_id, incarnation, steps, fixtures = self._streams[cast("int", number)]
+        for row in cast("list[list[int]]", header["block"]):
+            agent_id, incarnation, steps, fixtures = self._streams[row[0]]
             step, fixture = step_of(agent_id, incarnation, row, get)
             fixtures.put(step.number - 1, fixture)
             steps.put(step.number - 1, step)

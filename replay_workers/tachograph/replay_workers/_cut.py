@@ -26,13 +26,20 @@ from tachograph.schemas import (
 )
 
 
-def cut(evidence: Evidence, read: ReadBody) -> None:
-    """Cut the run into units; bodies of which `read` says that they are missing are noted."""
+def cut(evidence: Evidence, read: ReadBody, times: dict[StreamKey, list[int]] | None = None) -> None:
+    """Cut the run into units; bodies of which `read` says that they are missing are noted.
+
+    Args:
+        evidence: gets the units.
+        read: reads a body.
+        times: of all events of each stream, by `seq - 1`, where it is known already that none is missing.
+    """
     bodies = _Bodies(read, evidence)
-    events = list(_up_to_holes(evidence))
+    events = evidence.events if times is not None else list(_up_to_holes(evidence))
     bodies.timers = [_timer(event) for event in events if isinstance(event, TimerFired)]
     streams = steps_of(_without_stops(events, evidence), bodies.read)
-    times = _times(events)
+    if times is None:
+        times = _times(events)
     opened = {stream_of(event): event for event in events if isinstance(event, RunStarted | AgentStarted)}
     headless = {stream_of(event) for event in evidence.events} - streams.keys()  # who opened them nobody knows
     members: dict[StreamKey, list[StreamSteps]] = {}

@@ -7,7 +7,7 @@ counts only when everything is; where something does not fit, the run is read ag
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from functools import cache
 
 from tachograph.core.causality import GENESIS
@@ -89,32 +89,34 @@ def sketch_of(home: Home, run_id: str) -> Sketch | None:
     """
     evidence = Evidence(run_id)
     payloads: list[bytes] = []
-    schemas: dict[bytes, bytes] = {}
+    times: dict[StreamKey, list[int]] = {}
+    schemas: set[bytes] = set()
     try:
-        for event, payload in _read(home, run_id):
+        for stored in home.log.read_run(run_id):
+            payload = stored.payload
+            event = decode(payload)
+            prefix = payload[:_PREFIX_BYTES]
+            if not _is_next(event, times) or (prefix not in schemas and was_upcast(payload)):
+                return None
+            schemas.add(prefix)
             evidence.events.append(event)
             payloads.append(payload)
-            schemas.setdefault(payload[:_PREFIX_BYTES], payload)
-        if not _is_gapless(evidence.events) or any(map(was_upcast, schemas.values())):
-            return None
-        cut(evidence, lambda body, event_id: body.inline if body.inline is not None else home.body(body, event_id))
+        cut(
+            evidence,
+            lambda body, event_id: body.inline if body.inline is not None else home.body(body, event_id),
+            times,
+        )
     except EvidenceBroken:
         return None
     whole = evidence.units and not evidence.undriven and not evidence.missing
     return Sketch(home, evidence, payloads) if whole else None
 
 
-def _read(home: Home, run_id: str) -> Iterator[tuple[Event, bytes]]:
-    for stored in home.log.read_run(run_id):
-        yield decode(stored.payload), stored.payload
-
-
-def _is_gapless(events: list[Event]) -> bool:
-    """Whether every stream has each of its events once, in order."""
-    latest: dict[StreamKey, int] = {}
-    for event in events:
-        stream = stream_of(event)
-        seq = latest[stream] = latest.get(stream, 0) + 1
-        if event.meta.seq != seq:
-            return False
-    return True
+def _is_next(event: Event, times: dict[StreamKey, list[int]]) -> bool:
+    """Whether an event is the next of its stream; `times` are those of the events before it."""
+    meta = event.meta
+    known = times.get((meta.agent_id, meta.incarnation))
+    if known is None:
+        known = times[meta.agent_id, meta.incarnation] = []
+    known.append(meta.recorded_at_us)
+    return meta.seq == len(known)

@@ -49,12 +49,12 @@ class BlobReader:
         self._data = data
         self._at = 0
 
-    def get(self, length: object) -> bytes | None:
+    def get(self, length: int | None) -> bytes | None:
         """The next bytes, for what stands in the header."""
         if length is None:
             return None
         start = self._at
-        self._at = end = start + cast("int", length)
+        self._at = end = start + length
         return self._data[start:end]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from tachograph.core.replay import Fixture, Piece, RecordedError, Step
@@ -10,8 +10,9 @@ from tachograph.replay_workers._wire import Blob, Json
 from tachograph.schemas import CallOutcome, EndOutcome
 
 _KEY_BYTES = 32
+_STEP_FIELDS = 11
 
-_Get = Callable[[object], "bytes | None"]
+_Get = Callable[["int | None"], "bytes | None"]
 
 
 def step_row(step: Step, fixture: Fixture | None, blob: Blob) -> list[Json]:
@@ -26,12 +27,12 @@ def step_row(step: Step, fixture: Fixture | None, blob: Blob) -> list[Json]:
     ]  # fmt: skip
 
 
-def step_of(agent_id: str, incarnation: int, row: list[object], get: _Get) -> tuple[Step, Fixture | None]:
-    """The inverse of `step_row`, for a step of this stream."""
-    number, kind, name, arguments, version, seq, hlc, outcome, result, error_type, fixed = row
-    key, payload = get(_KEY_BYTES), get(arguments)
-    came_back = get(result)
-    fixture = _fixture(cast("list[object]", fixed), get) if fixed is not None else None
+def step_of(agent_id: str, incarnation: int, row: Sequence[object], get: _Get) -> tuple[Step, Fixture | None]:
+    """The inverse of `step_row`, for a step of this stream; before it, the row may have what tells the stream."""
+    number, kind, name, arguments, version, seq, hlc, outcome, result, error_type, fixed = row[-_STEP_FIELDS:]
+    key, payload = get(_KEY_BYTES), get(arguments)  # type: ignore[arg-type]  # our own frame: the parent wrote it
+    came_back = get(result) if result is not None else None  # type: ignore[arg-type]  # as above
+    fixture = _fixture(fixed, get) if fixed is not None else None  # type: ignore[arg-type]  # as above
     step = Step(
         agent_id, incarnation, number, kind, name, key, payload, version, seq, hlc,  # type: ignore[arg-type]
         _outcome(kind, outcome), fixture.result if fixture is not None else came_back,
@@ -43,7 +44,7 @@ def step_of(agent_id: str, incarnation: int, row: list[object], get: _Get) -> tu
 def _outcome(kind: object, outcome: object) -> CallOutcome | EndOutcome | None:
     if outcome is None:
         return None
-    return EndOutcome(str(outcome)) if kind == "end" else _CALL_OUTCOMES[str(outcome)]
+    return EndOutcome(outcome) if kind == "end" else _CALL_OUTCOMES[outcome]  # type: ignore[index, arg-type]  # as above
 
 
 _CALL_OUTCOMES = {outcome.value: outcome for outcome in CallOutcome}
@@ -69,8 +70,8 @@ def _fixture_row(fixture: Fixture, blob: Blob) -> Json:
 def _fixture(row: list[object], get: _Get) -> Fixture:
     outcome, result, error, pieces, yields, gap, seq, hlc, unrecorded, redacted, message_id, from_agent_id = row
     return Fixture(
-        _CALL_OUTCOMES[str(outcome)] if outcome is not None else None,
-        get(result),
+        _CALL_OUTCOMES[outcome] if outcome is not None else None,  # type: ignore[index]  # as above
+        get(result),  # type: ignore[arg-type]  # as above
         _error(cast("list[object]", error), get) if error is not None else None,
         tuple(_piece(one, get) for one in cast("list[list[object]]", pieces)) if pieces else (),
         yields, gap, seq, hlc, unrecorded, redacted,  # type: ignore[arg-type]  # as above
@@ -85,4 +86,6 @@ def _piece(row: list[object], get: _Get) -> Piece:
 
 def _error(row: list[object], get: _Get) -> RecordedError:
     kind, bases, message, arguments = row
-    return RecordedError(cast("str", kind), tuple(cast("list[str]", bases)), cast("str", message), get(arguments))
+    return RecordedError(
+        cast("str", kind), tuple(cast("list[str]", bases)), cast("str", message), get(cast("int | None", arguments))
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tachograph.schemas import EffectState
+from tachograph.schemas import EffectState, quick
 
 
 class EventSink(Protocol):
@@ -33,6 +33,7 @@ class EventSink(Protocol):
         ...
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Stored:
     """One event as it lies in the log."""
