@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tachograph.replay_workers import _loop
 from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._loop import Timer, VirtualLoop, VirtualPolicy
 from tachograph.replay_workers._places import Order
@@ -92,6 +93,26 @@ def test_functions_for_other_threads_run_while_the_loop_rests() -> None:
         return found, ""
 
     assert run(main()) == (42, "ValueError")
+
+
+def test_a_thread_that_computes_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it takes: a loop that has nothing to do gives up only threads that do nothing either."""
+    monkeypatch.setattr(_loop, "_THREADS_WAIT_SECONDS", 0.02)
+
+    async def main() -> str:
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+
+        def computes() -> None:
+            until = time.process_time() + 0.2
+            while time.process_time() < until:
+                pass
+            loop.call_soon_threadsafe(future.set_result, "computed")
+
+        threading.Thread(target=computes).start()
+        return str(await future)
+
+    assert run(main()) == "computed"
 
 
 def test_a_task_may_wake_another_one() -> None:
