@@ -12,7 +12,7 @@ from tachograph.control.dev._kafka import BrokerPorts, brokers
 from tachograph.control.dev._others import S3Access, redis, registry, s3
 from tachograph.control.dev._ports import HOST, Ports
 from tachograph.control.dev._server import Server
-from tachograph.control.dev._sources import fresh_cluster_id
+from tachograph.control.dev._sources import fresh_uuid
 
 S3_ACCESS = S3Access("tests", "tests-secret-key", "ready")
 S3_MORE = ("-master.volumeSizeLimitMB=16",)
@@ -37,7 +37,7 @@ def kafka_plan(directory: Path, ports: list[BrokerPorts]) -> Plan:
     """A Kafka cluster on ports that are given."""
     found = Programs(cache_directory())
     addresses = (f"{HOST}:{port.advertised or port.clients}" for port in ports)
-    return Plan(brokers(found, directory, fresh_cluster_id(), ports), ",".join(addresses))
+    return Plan(brokers(found, directory, fresh_uuid(), ports), ",".join(addresses))
 
 
 def _kafka(count: int) -> Callable[[Programs, Path, Ports], Plan]:

@@ -11,7 +11,7 @@ from tachograph.control.dev._kafka import BrokerPorts, brokers
 from tachograph.control.dev._others import S3_PORTS, S3Access, redis, registry, s3
 from tachograph.control.dev._ports import HOST
 from tachograph.control.dev._server import Server
-from tachograph.control.dev._sources import fresh_cluster_id, fresh_secret
+from tachograph.control.dev._sources import fresh_secret, fresh_uuid
 from tachograph.control.dev._state import State
 
 Service = Literal["kafka", "registry", "s3", "redis"]
@@ -23,7 +23,7 @@ _PORTS: Final = {"kafka": 2, "registry": 2, "s3": S3_PORTS, "redis": 1}
 
 def fresh_state(brokers_count: int) -> State:
     """A directory in which nothing was started yet."""
-    return State(brokers_count, fresh_cluster_id(), "tacho", fresh_secret(), {}, {})
+    return State(brokers_count, fresh_uuid(), "tacho", fresh_secret(), {}, {})
 
 
 def names_of(services: Sequence[Service], brokers_count: int) -> list[str]:

@@ -27,8 +27,8 @@ def fresh_key() -> bytes:
     return secrets.token_bytes(32)
 
 
-def fresh_cluster_id() -> str:
-    """An id of a Kafka cluster: 16 bytes in base64url, as Kafka's `random-uuid` writes them; never a leading dash."""
+def fresh_uuid() -> str:
+    """An id of a Kafka cluster or directory: 16 bytes in base64url, as Kafka's `random-uuid` writes them; never a leading dash."""
     return base64.urlsafe_b64encode(b"\x40" + secrets.token_bytes(15)).decode().rstrip("=")
 
 
