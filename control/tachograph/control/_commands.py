@@ -15,10 +15,12 @@ from tachograph.control import (
     _process,
     _replay,
     _runs,
+    _ship,
     _show,
     _signatures,
     _state,
     _timeline_command,
+    _topics,
 )
 from tachograph.control._parser import Commands
 
@@ -40,6 +42,8 @@ def register_all(commands: Commands) -> None:
         _signatures,
         _evidence,
         _process,
+        _topics,
+        _ship,
         _dev,
         _doctor,
     ):

@@ -15,9 +15,22 @@ from tachograph.core.ports import (
     ReconcileService,
     ReplayService,
     ReportService,
+    ShipService,
+    TopicsService,
 )
 
-NAMES = ("demo", "fork", "import.airline", "import.who-and-when", "process", "reconcile", "replay", "report")
+NAMES = (
+    "demo",
+    "fork",
+    "import.airline",
+    "import.who-and-when",
+    "process",
+    "reconcile",
+    "replay",
+    "report",
+    "ship",
+    "topics",
+)
 """Every service that a command uses."""
 
 
@@ -69,3 +82,13 @@ def reconcile_service() -> ReconcileService:
 def process_service() -> ProcessService:
     """Runs stream processors."""
     return cast("ProcessService", load("process"))
+
+
+def ship_service() -> ShipService:
+    """Ships what dead processes left."""
+    return cast("ShipService", load("ship"))
+
+
+def topics_service() -> TopicsService:
+    """Makes and compares topics."""
+    return cast("TopicsService", load("topics"))

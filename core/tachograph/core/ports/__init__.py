@@ -20,6 +20,7 @@ from tachograph.core.ports._services import (
     ReplayService,
     ReportService,
 )
+from tachograph.core.ports._shipping import Shipped, ShipService, TopicDifference, TopicReport, TopicsService
 from tachograph.core.ports._sources import Clock, Transport
 from tachograph.core.ports._stores import EventLog, EventSink, ObjectStore, PastEffect, PastEffects, Stored
 
@@ -48,6 +49,11 @@ __all__ = [
     "ReplayResult",
     "ReplayService",
     "ReportService",
+    "ShipService",
+    "Shipped",
     "Stored",
+    "TopicDifference",
+    "TopicReport",
+    "TopicsService",
     "Transport",
 ]

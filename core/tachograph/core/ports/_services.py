@@ -8,6 +8,8 @@
 | `import.airline`, `import.who-and-when` | `ImportService` | producers |
 | `demo` | `DemoService` | producers |
 | `reconcile` | `ReconcileService` | producers |
+| `ship` | `ShipService` | producers |
+| `topics` | `TopicsService` | stores |
 | `process` | `ProcessService` | stream_processors |
 """
 

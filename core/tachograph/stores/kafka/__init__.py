@@ -3,6 +3,7 @@
 `EventConsumer` reads, `EventProducer` sends, `ensure_topics` makes topics and tells how they differ from `TOPICS`. Errors are translated in `_library`.
 """
 
+from tachograph.core.ports import TopicDifference, TopicReport
 from tachograph.stores.kafka._consumer import EventConsumer
 from tachograph.stores.kafka._errors import (
     CommitRefused,
@@ -17,7 +18,7 @@ from tachograph.stores.kafka._errors import (
 from tachograph.stores.kafka._plans import TOPICS, TopicPlan, topic_name, topic_plans
 from tachograph.stores.kafka._producer import EventProducer, Failed, ProducerStatistics
 from tachograph.stores.kafka._sending import Outgoing
-from tachograph.stores.kafka._topics import TopicDifference, TopicReport, ensure_topics
+from tachograph.stores.kafka._topics import ensure_topics, topics_service
 from tachograph.stores.kafka._values import ConsumerStatistics, PartitionStatistics, Record, Skipped, TopicPartition
 
 __all__ = [
@@ -46,4 +47,5 @@ __all__ = [
     "ensure_topics",
     "topic_name",
     "topic_plans",
+    "topics_service",
 ]

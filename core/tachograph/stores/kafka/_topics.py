@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]  # there, and not named in its stubs
 
+from tachograph.core.errors import InvalidSetting
+from tachograph.core.ports import TopicDifference, TopicReport
+from tachograph.stores.backend import backend_of
 from tachograph.stores.kafka._errors import KafkaUnavailable, TopicMissing
 from tachograph.stores.kafka._library import Library, kafka_error
-from tachograph.stores.kafka._plans import TopicPlan, topic_name
+from tachograph.stores.kafka._plans import TopicPlan, topic_name, topic_plans
 from tachograph.stores.kafka._sources import monotonic_s
 
 if TYPE_CHECKING:
@@ -35,27 +38,6 @@ _PAUSE_S: Final = 0.05
 LIMIT: Final = "max.message.bytes"
 
 
-@dataclass(frozen=True, slots=True)
-class TopicDifference:
-    """A topic that is not set up as planned."""
-
-    topic: str
-    what: str
-    """`partitions`, `replication`, or a property as Kafka names it."""
-    planned: str
-    found: str
-
-
-@dataclass(frozen=True, slots=True)
-class TopicReport:
-    """What was made, and how the rest differs."""
-
-    created: tuple[str, ...]
-    drift: tuple[TopicDifference, ...]
-    unchanged: tuple[str, ...]
-    """Topics that were there as planned."""
-
-
 def ensure_topics(settings: KafkaSettings, plans: Sequence[TopicPlan], *, create: bool = True) -> TopicReport:
     """Make the topics that are not there, and compare the others with their plans.
 
@@ -70,6 +52,19 @@ def ensure_topics(settings: KafkaSettings, plans: Sequence[TopicPlan], *, create
         InvalidSetting: a property in TACHO_KAFKA_CONFIG cannot be.
     """
     return _Topics(settings).ensure({topic_name(settings, plan.name): plan for plan in plans}, create=create)
+
+
+def topics_service(environment: Mapping[str, str], config: Path | None, *, create: bool) -> TopicReport:
+    """Make the topics of the cluster that an environment names, and compare them (the `topics` service).
+
+    Raises:
+        InvalidSetting: no Kafka is set, or a setting or number cannot be.
+        StoreUnavailable: as `ensure_topics`.
+    """
+    settings = backend_of(environment).kafka
+    if settings is None:
+        raise InvalidSetting("TACHO_KAFKA_BOOTSTRAP", None, "it must be set to reach a cluster")
+    return ensure_topics(settings, topic_plans(config), create=create)
 
 
 def record_bytes_max(settings: KafkaSettings, topic: str) -> int | None:

@@ -4,8 +4,10 @@
 left behind. `_transfer` ships one spool.
 """
 
-from tachograph.producers.shipper._orphans import ship
+from tachograph.core.ports import Shipped
+from tachograph.producers.shipper._metrics import register_metrics
+from tachograph.producers.shipper._orphans import ship, ship_service
 from tachograph.producers.shipper._shipper import Shipper
-from tachograph.producers.shipper._values import Shipped, ShipperStatistics
+from tachograph.producers.shipper._values import ShipperStatistics
 
-__all__ = ["Shipped", "Shipper", "ShipperStatistics", "ship"]
+__all__ = ["Shipped", "Shipper", "ShipperStatistics", "register_metrics", "ship", "ship_service"]

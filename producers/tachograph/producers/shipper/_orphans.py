@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from tachograph.core.ports import Progress
+from tachograph.core.ports import Progress, Shipped
 from tachograph.producers.shipper._counters import Counters
 from tachograph.producers.shipper._means import connect, disconnect, topic_of
 from tachograph.producers.shipper._sources import monotonic_s
 from tachograph.producers.shipper._transfer import GivenUp, Means, Transfer
-from tachograph.producers.shipper._values import Shipped
 from tachograph.stores import Home, LocalLog, Spool, SpoolState
-from tachograph.stores.backend import Backend
+from tachograph.stores.backend import Backend, backend_of
 from tachograph.stores.kafka import Failed
 from tachograph.stores.shipping import SpoolFollower, mark_of
 
 
 def ship(directory: Path, backend: Backend, progress: Progress, seconds_max: float | None = None) -> Shipped:
-    """Ship what dead processes left in a home (the `ship` service).
+    """Ship what dead processes left in a home.
 
     A living process ships its own spools, so those are left alone, as are those that somebody else ships right now.
 
@@ -32,6 +32,11 @@ def ship(directory: Path, backend: Backend, progress: Progress, seconds_max: flo
         StoreUnavailable: a server does not answer or refuses, and `seconds_max` is over or it would not help to wait.
     """
     return _Orphans(Home.open(directory).path, backend, progress, seconds_max).ship()
+
+
+def ship_service(home: Path, environment: Mapping[str, str], seconds_max: float | None, progress: Progress) -> Shipped:
+    """`ship`, to the servers that an environment names (the `ship` service)."""
+    return ship(home, backend_of(environment), progress, seconds_max)
 
 
 class _Orphans:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Final, Self
 
 from tachograph.core.errors import StoreUnavailable
+from tachograph.core.ports import Shipped
 from tachograph.producers.shipper._counters import Counters
 from tachograph.producers.shipper._means import topic_of
 from tachograph.producers.shipper._run import Run
-from tachograph.producers.shipper._values import Shipped, ShipperStatistics
+from tachograph.producers.shipper._values import ShipperStatistics
 from tachograph.stores.backend import Backend
 from tachograph.stores.shipping import SpoolFollower, mark_of
 

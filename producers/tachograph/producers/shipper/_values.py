@@ -6,29 +6,6 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Shipped:
-    """What came of shipping, as far as it went."""
-
-    events: int
-    """Acknowledged by all replicas, from now on the cluster's."""
-    bodies: int
-    """Objects that are in S3, those that were there already included."""
-    stuck: int
-    """Events and bodies that could not be shipped; they stay in the spool and are named in its `stuck.jsonl`."""
-    waiting_bytes: int
-    """Of spools, not shipped yet."""
-    spools: int
-    """Looked after."""
-    reason: str | None
-    """Why something waits, where something does."""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing waits."""
-        return not self.waiting_bytes
-
-
-@dataclass(frozen=True, slots=True)
 class ShipperStatistics:
     """A snapshot of a shipper's counters, since it was made."""
 
