@@ -12,6 +12,8 @@ _FLOORS = "bench.baselines._floors"
 _TEMPORAL = "bench.baselines._temporal"
 _REPLAY = "bench.ours._replay"
 _FOLD = "bench.ours._fold"
+_FOLD_STEP = "bench.ours._fold_step"
+_FOLD_CONSUMER = "bench.ours._fold_consumer"
 _CAUSAL = "bench.ours._causal"
 _SHIP = "bench.ours._ship"
 _ARCHIVE = "bench.ours._archive"
@@ -73,6 +75,17 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
     ),
     "fold": (
         Comparison("fold an event into its run's state", "cpu_us", f"{_FOLD}:fold", f"{_FOLD}:decode", 0.6, 1, 0.25),
+        Comparison(
+            "fold an event, broker to commit", "cpu_us", f"{_FOLD_CONSUMER}:fold", f"{_FOLD_CONSUMER}:plain", 1.0, 1, 0.4
+        ),
+    ),
+    "fold-size": (
+        Comparison(
+            "a run of 1,000,000 events, an event", "cpu_us", f"{_FOLD_STEP}:hot_run", f"{_FOLD_STEP}:hot_run_tenth", 1.3, 1
+        ),
+        Comparison(
+            "100,000 runs of ten, an event", "cpu_us", f"{_FOLD_STEP}:small_runs", f"{_FOLD_STEP}:small_runs_tenth", 1.3, 1
+        ),
     ),
     "order": (
         Comparison(
@@ -87,7 +100,7 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
             "exact replay, ten at a time", "wall_us", f"{_REPLAY}:batched", f"{_TEMPORAL}:batched", 1 / 10, 1, 1 / 17
         ),
         Comparison(
-            "exact replay, one by one", "wall_us", f"{_REPLAY}:sequential", f"{_FLOORS}:seed_loop", 4.0, 2000, 2.0
+            "exact replay, one by one", "wall_us", f"{_REPLAY}:sequential", f"{_FLOORS}:seed_loop", 4.0, 40_000, 2.0
         ),
     ),
     "bulk": (

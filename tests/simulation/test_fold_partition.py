@@ -7,9 +7,10 @@ of a checkpoint or hand over in good order, beside an archive that lags behind, 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import count
 from typing import cast
 
 from hypothesis import HealthCheck, given, settings
@@ -36,6 +37,8 @@ LIMITS = FoldLimits(
     streams_max=7, poison_max=3, refolds_max=10_000,
 )  # fmt: skip
 SETTLING = 40
+ENDINGS = ("go on", "checkpoint", "idle", "die", "half", "hand over")
+DEATHS_MAX = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,20 +202,22 @@ def standing(catalogue: dict[str, Finding], run_id: str) -> list[Finding]:
 
 def live(world: World, data: st.DataObject) -> None:
     """Process after process, until the log is read."""
-    while world.committed < len(world.log):
+    for life in count():
+        if world.committed == len(world.log):
+            return
         step = FoldStep(world, LIMITS, book_of(world.book))
         for kept in world.snapshots.values():
             if data.draw(st.integers(0, 9)) == 0:
                 del kept[max(kept)]
         world.snapshots = {run_id: kept for run_id, kept in world.snapshots.items() if kept}
-        if not work(world, step, data):
+        if not work(world, step, data, ENDINGS if life < DEATHS_MAX else ENDINGS[:3]):
             continue
         if data.draw(st.booleans()):
             world.carry_out(step.checkpoint(drain=True), 10_000)
             return
 
 
-def work(world: World, step: FoldStep, data: st.DataObject) -> bool:
+def work(world: World, step: FoldStep, data: st.DataObject, endings: Sequence[str]) -> bool:
     """One process's life; whether it came to the end of the log."""
     offset = world.committed
     while offset < len(world.log):
@@ -221,7 +226,7 @@ def work(world: World, step: FoldStep, data: st.DataObject) -> bool:
                 step.add(offset, *rowed(world.log[offset]))
                 offset += 1
         world.stored = max(world.stored, offset - data.draw(st.sampled_from([0, 1, 5, 40])))
-        match data.draw(st.sampled_from(["go on", "checkpoint", "idle", "die", "half", "hand over"])):
+        match data.draw(st.sampled_from(endings)):
             case "checkpoint" | "idle" as kind:
                 assert world.carry_out(step.checkpoint(idle=kind == "idle"), 10_000)
             case "half":
