@@ -27,7 +27,7 @@ class World:
         self.clock = Clock()
         self.writers: list[SpoolWriter] = []
         self.chains: list[tuple[SpoolWriter, Chain]] = []
-        self.effects: list[tuple[str, int]] = []
+        self.effects: list[tuple[str, int, str]] = []
         self.lives = 0
 
     def take(self, action: str, one: int, two: int) -> None:
@@ -64,15 +64,15 @@ class World:
             writer.append([chain.call_started(value=number)])
         elif action == "effect":
             writer.append([chain.call_started("send_mail", number, key=f"k-{number}")])
-            self.effects.append((chain.event_id, chain.seq))
+            self.effects.append((chain.event_id, chain.seq, f"k-{number}"))
         elif action == "back" and self.effects:
-            _, seq = self.effects[number % len(self.effects)]
+            _, seq, _ = self.effects[number % len(self.effects)]
             outcome = list(CallOutcome)[number % len(CallOutcome)]
             writer.append([chain.call_finished(number, outcome, call_id=seq)])
         elif action == "move" and self.effects:
-            effect_id, seq = self.effects[-1 - number % len(self.effects)]
+            effect_id, _, key = self.effects[-1 - number % len(self.effects)]
             states = STATES[number % 3], STATES[(number + 1) % len(STATES)]
-            writer.append([chain.moved(effect_id, "send_mail", f"k-{seq}", *states)])
+            writer.append([chain.moved(effect_id, "send_mail", key, *states)])
         elif action == "end":
             ended = chain.run_finished() if chain.agent_id == "run" else chain.agent_finished()
             writer.append([ended])

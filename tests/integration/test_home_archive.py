@@ -128,6 +128,21 @@ def _without(value: object, names: set[str]) -> object:
     return [_without(part, names) for part in value] if isinstance(value, list) else value
 
 
+def test_offsets_of_a_partition_are_a_cut(servers: Places) -> None:
+    """Segments of the archive that end before an offset are inside; the state is that of a closed cut."""
+    run_id = servers.run_ids[1]
+    events = [
+        tacho("--home", servers.far, "state", run_id, "--at", f"tacho.events/0:{offset}", "--json").result["cut"]
+        for offset in (0, 20, 40, 10_000)
+    ]
+    assert all(cut["closed"] for cut in events)
+    counts = [cut["events"] for cut in events]
+    assert counts == sorted(counts)
+    assert (counts[0], counts[-1]) == (0, sum(1 for _ in Home.open(servers.far).log.read_run(run_id)))
+    refused = tacho("--home", servers.far, "state", run_id, "--at", "tacho.events/9:5")
+    assert "tacho.events/0" in refused.err
+
+
 def test_what_is_archived_verifies(servers: Places) -> None:
     """Chains, causes, bodies."""
     report = verify_home(Home.open(servers.far))

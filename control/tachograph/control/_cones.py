@@ -45,7 +45,7 @@ def _add(commands: Commands, name: str, summary: str, cone: Callable[[Causality,
 
     parser = add_command(commands, name, summary, answer)
     parser.add_argument("event", metavar="EVENT", help="event id; without its run, of the latest run")
-    parser.add_argument("--fleet", action="store_true", help="over all runs linked by messages, effects or parentage")
+    parser.add_argument("--fleet", action="store_true", help="over all runs linked by parentage or effects")
     parser.add_argument("--reads", action="store_true", help="show clock, random and id reads and timers, too")
 
 
@@ -54,8 +54,7 @@ def _cone(arguments: argparse.Namespace, settings: Settings, make: Callable[[Cau
     event_id = _event(home, str(arguments.event))
     run_ids: tuple[str, ...] = (event_id.run_id,)
     if arguments.fleet:
-        parents = {row.run_id: row.parent_run_id for row in home.catalogue.runs()}
-        run_ids = linked_runs(home.log, event_id.run_id, parents)
+        run_ids = linked_runs(home.catalogue.runs(), event_id.run_id)
     cone = make(causality_of(home.log, run_ids), event_id)
     rows = [row for run_id in run_ids for row in _rows(home, run_id, cone)]
     shown = [row for row in rows if arguments.reads or row.kind != "read"]

@@ -28,7 +28,7 @@ def register(commands: Commands) -> None:
     )
     add_run(parser)
     parser.add_argument("--at", metavar="WHEN", help=HELP.replace("%", "%%"))
-    parser.add_argument("--fleet", action="store_true", help="with all runs linked by messages, effects or parentage")
+    parser.add_argument("--fleet", action="store_true", help="with all runs linked by parentage or effects")
     parser.add_argument("--agent", metavar="AGENT", help="only this agent")
 
 
@@ -37,8 +37,7 @@ def _state(arguments: argparse.Namespace, settings: Settings) -> Answer:
     run_id = resolve_run(home, str(arguments.run))
     run_ids = [run_id]
     if arguments.fleet:
-        parents = {row.run_id: row.parent_run_id for row in home.catalogue.runs()}
-        run_ids += [other for other in linked_runs(home.log, run_id, parents) if other != run_id]
+        run_ids += [other for other in linked_runs(home.catalogue.runs(), run_id) if other != run_id]
     moment = moment_of(arguments.at, home, run_ids, load_run(home, run_id).events)
     fleet = state_at(home.log, run_ids, moment.make)
     agent = None if arguments.agent is None else str(arguments.agent)

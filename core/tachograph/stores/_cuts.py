@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from tachograph.core.causality import EventId
 from tachograph.core.cut import Causality, Cut, Links, Proof, Skew, Stream, fleet_of, proof
 from tachograph.core.errors import CallerError
+from tachograph.core.findings import RunRow
 from tachograph.core.ports import EventLog, Stored
 from tachograph.core.state import RunState, empty, fold
 from tachograph.schemas import EventMeta, UnsupportedSchema, decode, decode_meta, is_optional
 
 _PLACES_MAX = 5
 """Places named in an error."""
+
+_ARCHIVED = re.compile(r"/segments/(?P<topic>[^/]+)/(?P<partition>[0-9]+)/[0-9]+-(?P<last>[0-9]+)-[^/]*$")
 
 _OFFSET = re.compile(r"(?P<place>[^,]+):(?P<offset>[0-9]+)")
 
@@ -40,20 +43,20 @@ class InvalidOffsets(CallerError):
         super().__init__(f"offsets {text!r}: {reason}{known}. Give PLACE:OFFSET, several with commas.")
 
 
-def linked_runs(log: EventLog, run_id: str, parents: Mapping[str, str | None]) -> tuple[str, ...]:
-    """The run and all that are linked with it by messages, effects or parentage.
+def linked_runs(rows: Iterable[RunRow], run_id: str) -> tuple[str, ...]:
+    """The run and all that are linked with it by parentage or effects; messages stay within a run.
 
     Args:
-        log: where the runs lie.
+        rows: of every run, as the catalogue has them.
         run_id: one of them.
-        parents: every run of the log, and the one that it was forked from.
     """
     links = Links()
-    for known, parent in parents.items():
-        links.parent(known, parent)
-        for meta, _ in _heads(log.read_run(known)):
-            links.causes(known, _causes(meta))
-    return tuple(run for run in fleet_of(links.as_mapping(), run_id) if run in parents)
+    known: set[str] = set()
+    for row in rows:
+        known.add(row.run_id)
+        links.parent(row.run_id, row.parent_run_id)
+        links.others(row.run_id, row.linked)
+    return tuple(run for run in fleet_of(links.as_mapping(), run_id) if run in known)
 
 
 def causality_of(log: EventLog, run_ids: Iterable[str]) -> Causality:
@@ -77,7 +80,8 @@ def positions_at(log: EventLog, run_ids: Iterable[str], text: str) -> dict[Strea
         log: where the runs lie.
         run_ids: the runs.
         text: `PLACE:OFFSET`, several with commas; an offset is that of the first event outside. Places that are not
-            named limit nothing.
+            named limit nothing. Of a Kafka partition, `TOPIC/PARTITION:OFFSET`, the archive's segments are inside that
+            end before the offset.
 
     Raises:
         InvalidOffsets: the text cannot be read, or names a place where none of these runs lies.
@@ -89,9 +93,10 @@ def positions_at(log: EventLog, run_ids: Iterable[str], text: str) -> dict[Strea
     for run_id in run_ids:
         for meta, stored in _heads(log.read_run(run_id)):
             stream = Stream(*_event_id(meta)[:3])
-            places.add(stored.segment)
-            limit = limits.get(stored.segment)
-            if limit is not None and stored.offset >= limit:
+            place, offset = _place_of(stored)
+            places |= {stored.segment, place}
+            limit = limits.get(stored.segment, limits.get(place))
+            if limit is not None and (stored.offset if stored.segment in limits else offset) >= limit:
                 stopped.add(stream)
             if stream not in stopped:
                 positions[stream] = meta.seq
@@ -127,6 +132,14 @@ def _folded(log: EventLog, run_id: str, cut: Cut) -> RunState:
                 if not is_optional(stored.payload):
                     raise
     return state
+
+
+def _place_of(stored: Stored) -> tuple[str, int]:
+    """Where an event lies, as a person names it: a partition and its segment's last offset there, or the segment."""
+    archived = _ARCHIVED.search(stored.segment)
+    if archived is None:
+        return stored.segment, stored.offset
+    return f"{archived['topic']}/{archived['partition']}", int(archived["last"])
 
 
 def _heads(events: Iterator[Stored]) -> Iterator[tuple[EventMeta, Stored]]:

@@ -73,5 +73,6 @@ def row_from_bytes(data: bytes) -> RunRow:
         "status": RunStatus(fields["status"]),
         "missing": tuple(fields["missing"]),
         "signatures": tuple(fields["signatures"]),
+        "linked": tuple(fields.get("linked", ())),
     }
     return RunRow(**fields)

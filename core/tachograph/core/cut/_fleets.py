@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tachograph.core.causality import EventId
-
 
 @dataclass(slots=True)
 class Links:
-    """Which runs are linked with which: by messages and other causes, by effects, by parentage."""
+    """Which runs are linked with which."""
 
     _linked: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
@@ -20,11 +18,10 @@ class Links:
         if parent_run_id is not None:
             self._link(run_id, parent_run_id)
 
-    def causes(self, run_id: str, causes: Iterable[EventId]) -> None:
-        """What an event of a run depends on."""
-        for cause in causes:
-            if cause.run_id != run_id:
-                self._link(run_id, cause.run_id)
+    def others(self, run_id: str, others: Iterable[str]) -> None:
+        """A run, and those that it had to do with."""
+        for other in others:
+            self._link(run_id, other)
 
     def as_mapping(self) -> Mapping[str, frozenset[str]]:
         """Run to the runs it is directly linked with."""

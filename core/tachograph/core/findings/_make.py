@@ -63,7 +63,13 @@ def row_of(
         signatures=tuple(sorted({hit.name for hit in found})),
         parent_run_id=state.parent_run_id,
         entrypoint=state.entrypoint,
+        linked=_linked(state),
     )
+
+
+def _linked(state: RunState) -> tuple[str, ...]:
+    runs = {effect_id.partition("/")[0] for effect_id in state.effects}
+    return tuple(sorted(runs - {state.run_id}))
 
 
 def _named(missing: tuple[str, ...]) -> tuple[str, ...]:

@@ -42,6 +42,8 @@ class RunRow:
     """Names, sorted, each once."""
     parent_run_id: str | None
     entrypoint: str | None
+    linked: tuple[str, ...] = ()
+    """Other runs whose effects this one moved; sorted."""
 
 
 @dataclass(frozen=True, slots=True)
