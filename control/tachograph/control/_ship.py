@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from tachograph.control._answer import Answer, Document
@@ -29,7 +28,7 @@ def _ship(arguments: argparse.Namespace, settings: Settings) -> Answer:
         raise InvalidSetting("DIR", "", "name a directory, or leave it out for the home")
     home = settings.home if arguments.directory is None else Path(str(arguments.directory))
     with progress("ship") as shown:
-        done = ship_service()(home, os.environ, arguments.seconds_max, shown)
+        done = ship_service()(home, arguments.seconds_max, shown)
     document: dict[str, Document] = {
         "events": done.events,
         "bodies": done.bodies,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,7 +28,7 @@ def _topics(arguments: argparse.Namespace, settings: Settings) -> Answer:
     if arguments.config == "":
         raise InvalidSetting("--config", "", "name a file, or leave the option out")
     config = None if arguments.config is None else Path(str(arguments.config))
-    report = topics_service()(os.environ, config, create=arguments.action == "ensure")
+    report = topics_service()(config, create=arguments.action == "ensure")
     document: dict[str, Document] = {
         "created": list(report.created),
         "unchanged": list(report.unchanged),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -36,9 +35,7 @@ class Shipped:
 class ShipService(Protocol):
     """Ship what dead processes left in a home."""
 
-    def __call__(
-        self, home: Path, environment: Mapping[str, str], seconds_max: float | None, progress: Progress
-    ) -> Shipped:
+    def __call__(self, home: Path, seconds_max: float | None, progress: Progress) -> Shipped:
         """Ship to the servers that the environment names; give up after so many seconds, None: never."""
         ...
 
@@ -67,6 +64,6 @@ class TopicReport:
 class TopicsService(Protocol):
     """Make a cluster's topics, and tell how those that are there differ."""
 
-    def __call__(self, environment: Mapping[str, str], config: Path | None, *, create: bool) -> TopicReport:
+    def __call__(self, config: Path | None, *, create: bool) -> TopicReport:
         """In the cluster that the environment names, with the numbers of a TOML file."""
         ...

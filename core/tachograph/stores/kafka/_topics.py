@@ -54,14 +54,14 @@ def ensure_topics(settings: KafkaSettings, plans: Sequence[TopicPlan], *, create
     return _Topics(settings).ensure({topic_name(settings, plan.name): plan for plan in plans}, create=create)
 
 
-def topics_service(environment: Mapping[str, str], config: Path | None, *, create: bool) -> TopicReport:
-    """Make the topics of the cluster that an environment names, and compare them (the `topics` service).
+def topics_service(config: Path | None, *, create: bool) -> TopicReport:
+    """Make the topics of the cluster that the environment names, and compare them (the `topics` service).
 
     Raises:
         InvalidSetting: no Kafka is set, or a setting or number cannot be.
         StoreUnavailable: as `ensure_topics`.
     """
-    settings = backend_of(environment).kafka
+    settings = backend_of().kafka
     if settings is None:
         raise InvalidSetting("TACHO_KAFKA_BOOTSTRAP", None, "it must be set to reach a cluster")
     return ensure_topics(settings, topic_plans(config), create=create)

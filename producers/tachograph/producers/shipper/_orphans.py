@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from tachograph.core.ports import Progress, Shipped
@@ -34,9 +33,9 @@ def ship(directory: Path, backend: Backend, progress: Progress, seconds_max: flo
     return _Orphans(Home.open(directory).path, backend, progress, seconds_max).ship()
 
 
-def ship_service(home: Path, environment: Mapping[str, str], seconds_max: float | None, progress: Progress) -> Shipped:
-    """`ship`, to the servers that an environment names (the `ship` service)."""
-    return ship(home, backend_of(environment), progress, seconds_max)
+def ship_service(home: Path, seconds_max: float | None, progress: Progress) -> Shipped:
+    """`ship`, to the servers that the environment names (the `ship` service)."""
+    return ship(home, backend_of(), progress, seconds_max)
 
 
 class _Orphans:
