@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
 from services import fresh_backend
 from tachograph.core.findings import Finding, finding_of
 from tachograph.schemas import HASH, decode_meta
@@ -134,14 +136,24 @@ def archived(topology: Topology, tenant: str = "default") -> Counter[bytes]:
 
 def committed(topology: Topology, group: str = QUICK.group) -> int:
     """How many records of the events topic the group has committed."""
-    from confluent_kafka import Consumer, TopicPartition
-
     client = Consumer({"bootstrap.servers": topology.kafka.bootstrap, "group.id": group})
     try:
         places = [TopicPartition(topology.events, number) for number in range(PARTITIONS)]
-        return sum(max(0, place.offset) for place in client.committed(places, timeout=20))
+        return sum(max(0, place.offset) for place in _answered(lambda: client.committed(places, timeout=20)))
     finally:
         client.close()
+
+
+def _answered(ask: Callable[[], list[TopicPartition]]) -> list[TopicPartition]:
+    """A broker that has just started looks for its groups first."""
+    for _ in range(100):
+        try:
+            return ask()
+        except KafkaException as error:
+            if error.args[0].code() not in {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}:
+                raise
+            threading.Event().wait(0.1)
+    return ask()
 
 
 def records(topology: Topology, name: str, count: int) -> list[Record]:

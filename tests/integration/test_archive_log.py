@@ -20,7 +20,7 @@ from chains import Chain, Clock, small_fleet
 from tachograph.core.errors import CorruptFrame, UnknownRun
 from tachograph.schemas import HASH, read_container
 from tachograph.stores import LocalLog, SpoolWriter
-from tachograph.stores.archive import ArchiveLog, UnionLog, segments_prefix, write_segment
+from tachograph.stores.archive import ArchiveLog, UnionLog, compact_run, segments_prefix, write_segment
 from tachograph.stores.s3 import Bucket
 
 
@@ -249,6 +249,31 @@ def test_bytes_that_were_changed_in_one_place_are_not_hidden_by_the_other(bucket
     archive(bucket, payloads)
     log = UnionLog(LocalLog(tmp_path), ArchiveLog(bucket, "acme", ":memory:"))
     assert Counter(_read(log, "run-1")) == Counter([*payloads, changed])
+
+
+def test_a_run_is_gathered_into_a_segment_of_its_own(bucket: Bucket, tmp_path: Path) -> None:
+    """From then on one request reads it; what comes later is there, too, and nothing is gathered twice."""
+    fleets = _fleets(3, calls=10)
+    archive(bucket, _interleaved(fleets, 3), size=9)
+    log = ArchiveLog(bucket, "acme", tmp_path / "archive.db")
+    before = log.run_ids()
+    assert len(log.cache.parts("run-1")) > 5
+    stored = compact_run(bucket, log, "run-1")
+    assert stored is not None
+    assert (stored.runs, stored.events) == (1, len(fleets["run-1"]))
+    for reader in (log, ArchiveLog(bucket, "acme", ":memory:")):
+        assert {run_id: _read(reader, run_id) for run_id in fleets} == fleets
+        assert [part.name for part in reader.cache.parts("run-1")] == [stored.name]
+        assert reader.run_ids() == before
+    assert compact_run(bucket, log, "run-1") is None
+    late = Chain("run-1", "late", Clock(1_800_000_900_000)).agent_started()
+    write_segment(bucket, "acme", "tacho.events", 0, [record_of(late, 999)])
+    assert _read(log, "run-1") == [*fleets["run-1"], late]
+    again = compact_run(bucket, log, "run-1")
+    assert again is not None
+    assert _read(ArchiveLog(bucket, "acme", ":memory:"), "run-1") == [*fleets["run-1"], late]
+    with pytest.raises(UnknownRun):
+        compact_run(bucket, log, "run-9")
 
 
 _shared: list[Bucket] = []

@@ -171,6 +171,25 @@ def test_a_restart_goes_on_where_it_was(servers: Topology) -> None:
     assert sum(finding.events for finding in latest.values()) == len(payloads)
 
 
+def test_closed_runs_are_gathered(servers: Topology) -> None:
+    """Once the log's own time has moved on."""
+    clock = Clock()
+    payloads = small_fleet("old", clock=clock, calls=40)
+    settings = dataclasses.replace(QUICK, segment_bytes=1500, batch_records=20, compact_segments=3)
+    clock.ms += 2 * 3_600_000
+    later = [payload for number in range(20) for payload in small_fleet(f"run-{number}", clock=clock)]
+    publish(servers, payloads)
+    with archiving(servers, settings):
+        wait_until(lambda: committed(servers) == len(payloads))
+        publish(servers, later)
+        wait_until(lambda: any("/compacted/" in name for name in servers.bucket.names("default/segments/")))
+        wait_until(lambda: committed(servers) == len(payloads) + len(later))
+    assert archived(servers) == Counter([*payloads, *later])
+    log = servers.log()
+    log.refresh()
+    assert len(log.cache.parts("old")) == 1
+
+
 def test_what_is_held_is_stored_at_the_end(servers: Topology) -> None:
     """Before any bound is reached: a process that is asked to end leaves nothing behind."""
     payloads = small_fleet()

@@ -6,6 +6,7 @@ into rows, `SnapshotStore` keeps folded states.
 """
 
 from tachograph.stores.archive._catalogue import ArchiveCatalogue
+from tachograph.stores.archive._compact import compact_run
 from tachograph.stores.archive._index import SegmentIndex
 from tachograph.stores.archive._log import ArchiveLog
 from tachograph.stores.archive._snapshots import SnapshotPointer, SnapshotStore
@@ -21,6 +22,7 @@ __all__ = [
     "SnapshotStore",
     "StoredSegment",
     "UnionLog",
+    "compact_run",
     "segments_prefix",
     "write_segment",
 ]

@@ -32,6 +32,9 @@ CREATE TABLE placed (
     run_id TEXT NOT NULL, name TEXT NOT NULL, first_hlc INTEGER NOT NULL, last_hlc INTEGER NOT NULL, range BLOB NOT NULL,
     PRIMARY KEY (run_id, name)
 ) WITHOUT ROWID;
+CREATE TABLE covered (
+    run_id TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (run_id, name)
+) WITHOUT ROWID;
 CREATE TABLE runs (
     run_id TEXT PRIMARY KEY, first_hlc INTEGER NOT NULL, last_hlc INTEGER NOT NULL, touched INTEGER NOT NULL,
     folder TEXT NOT NULL
@@ -47,7 +50,7 @@ CREATE TABLE damaged (
     name TEXT PRIMARY KEY, reason TEXT NOT NULL
 ) WITHOUT ROWID;
 """
-VERSION: Final = 1
+VERSION: Final = 2
 
 FIRST_BYTES: Final = 64 * 1024
 """Of a segment: enough for the index of some thousand runs, so that most are fetched in one go."""
@@ -61,7 +64,14 @@ _FETCHERS: Final = 8
 _RUN = """
 INSERT INTO runs VALUES (?, ?, ?, 1, ?)
 ON CONFLICT (run_id) DO UPDATE SET touched = touched + 1, first_hlc = min(first_hlc, excluded.first_hlc),
-    last_hlc = max(last_hlc, excluded.last_hlc)
+    last_hlc = max(last_hlc, excluded.last_hlc),
+    folder = CASE WHEN folder LIKE '%/segments/compacted/%' THEN excluded.folder ELSE folder END
+"""
+
+
+_PARTS = """
+SELECT name, first_hlc, range FROM placed
+WHERE run_id = ?1 AND name NOT IN (SELECT name FROM covered WHERE run_id = ?1) ORDER BY first_hlc, name
 """
 
 
@@ -109,6 +119,11 @@ class SegmentCache:
         rows = cast("list[tuple[int, int]]", self.database.rows(query, (run_id,)))
         return any(hlc_ms(last) + QUIET_MS < hlc_ms(newest) for last, newest in rows)
 
+    def newest_hlc(self) -> int:
+        """Of all events, as of the last refresh."""
+        ((newest,),) = cast("list[tuple[int | None]]", self.database.rows("SELECT max(last_hlc) FROM segments"))
+        return newest or 0
+
     def damaged(self) -> Sequence[tuple[str, str]]:
         """Name of each segment whose index cannot be read, and why, as of the last refresh."""
         return cast("list[tuple[str, str]]", self.database.rows("SELECT name, reason FROM damaged ORDER BY name"))
@@ -120,8 +135,7 @@ class SegmentCache:
 
     def parts(self, run_id: str) -> Sequence[Part]:
         """Where a run lies, by its first event; empty where it is not known as of the last refresh."""
-        query = "SELECT name, first_hlc, range FROM placed WHERE run_id = ? ORDER BY first_hlc, name"
-        rows = cast("list[tuple[str, int, bytes]]", self.database.rows(query, (run_id,)))
+        rows = cast("list[tuple[str, int, bytes]]", self.database.rows(_PARTS, (run_id,)))
         return [Part(name, first_hlc, _range_of(data)) for name, first_hlc, data in rows]
 
     def _new(self, folder: str, *, whole: bool) -> list[str]:
@@ -172,6 +186,8 @@ class SegmentCache:
             database.change("DELETE FROM damaged WHERE name = ?", [(name,)])
             placed = list(index.placed(start))
             database.change("INSERT INTO placed VALUES (?, ?, ?, ?, ?)", [_row(name, *found) for found in placed])
+            covered = [(run.run_id, other) for run, _ in placed for other in index.covers if other != name]
+            database.change("INSERT OR IGNORE INTO covered VALUES (?, ?)", covered)
             database.change(_RUN, [(run.run_id, run.first_hlc, run.last_hlc, folder) for run, _ in placed])
 
 

@@ -52,6 +52,8 @@ class SegmentIndex:
     """The empty one at the end left out."""
     runs: tuple[RunSpan, ...]
     """In the order of the file."""
+    covers: tuple[str, ...] = ()
+    """Segments whose events of these runs are all here, too; they need not be read for them."""
 
     def placed(self, start: int) -> Iterator[tuple[RunSpan, BlockRange]]:
         """Where each run lies.
@@ -85,6 +87,7 @@ def index_bytes(index: SegmentIndex) -> bytes:
             "offsets": [index.first_offset, index.last_offset],
             "blocks": [list(block) for block in index.blocks],
             "runs": [list(run) for run in index.runs],
+            "covers": index.covers,
         },
         option=orjson.OPT_SORT_KEYS,
     )
@@ -104,7 +107,8 @@ def index_of(data: bytes, name: str) -> SegmentIndex:
         first, last = read["offsets"]
         blocks = tuple(Block(*_numbers(block)) for block in read["blocks"])
         runs = tuple(RunSpan(str(run[0]), *_numbers(run[1:])) for run in read["runs"])
-        index = SegmentIndex(read["tenant"], read["topic"], read["partition"], first, last, blocks, runs)
+        covers = tuple(map(str, read["covers"]))
+        index = SegmentIndex(read["tenant"], read["topic"], read["partition"], first, last, blocks, runs, covers)
     except (ValueError, KeyError, TypeError) as error:
         raise CorruptPayload(f"the index of {name}", 0, f"it does not read as one: {error}") from error
     if sum(run.events for run in runs) != sum(block.events for block in blocks):

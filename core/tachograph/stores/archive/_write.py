@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tachograph.stores.archive._avro import blocks_of, header_of, sync_of
@@ -55,7 +55,13 @@ def segments_prefix(tenant: str, topic: str = "", partition: int | None = None) 
 
 
 def write_segment(
-    bucket: Bucket, tenant: str, topic: str, partition: int, records: Iterable[SegmentRecord]
+    bucket: Bucket,
+    tenant: str,
+    topic: str,
+    partition: int,
+    records: Iterable[SegmentRecord],
+    *,
+    covers: tuple[str, ...] = (),
 ) -> StoredSegment:
     """Store a segment, read it back, and compare.
 
@@ -67,11 +73,12 @@ def write_segment(
         topic: they come from.
         partition: of the topic.
         records: at least one, in any order.
+        covers: segments whose events of these runs are all among the records.
 
     Raises:
         StoreUnavailable: it could not be stored, or what was read back is not what was written.
     """
-    index, header, blocks = _laid_out(tenant, topic, partition, records)
+    index, header, blocks = _laid_out(SegmentIndex(tenant, topic, partition, 0, 0, (), (), covers), records)
     data = b"".join((header, *blocks))
     digest = hashlib.sha256(data).hexdigest()[:16]
     span = f"{index.first_offset:0{_OFFSET_DIGITS}}-{index.last_offset:0{_OFFSET_DIGITS}}"
@@ -86,22 +93,22 @@ def write_segment(
     )  # fmt: skip
 
 
-def _laid_out(
-    tenant: str, topic: str, partition: int, records: Iterable[SegmentRecord]
-) -> tuple[SegmentIndex, bytes, Sequence[bytes]]:
+def _laid_out(about: SegmentIndex, records: Iterable[SegmentRecord]) -> tuple[SegmentIndex, bytes, Sequence[bytes]]:
     """Index, header and blocks."""
     ordered = sorted(records)
     assert ordered, "a segment holds at least one event"
     offsets = [record.offset for record in ordered]
     first, last = min(offsets), max(offsets)
-    sync = sync_of(repr((tenant, topic, partition, first, last)).encode())
+    sync = sync_of(repr((about.tenant, about.topic, about.partition, first, last)).encode())
     made = list(blocks_of((record.payload for record in ordered), sync))
     runs = tuple(
         _span(run_id, list(group)) for run_id, group in itertools.groupby(ordered, lambda record: record.run_id)
     )
     blocks = tuple(block for block, _ in made if block.events)
-    index = SegmentIndex(tenant, topic, partition, first, last, blocks, runs)
-    manifest = {"kind": "segment", "tenant": tenant, "topic": topic, "partition": str(partition)}
+    index = replace(about, first_offset=first, last_offset=last, blocks=blocks, runs=runs)
+    manifest = {
+        "kind": "segment", "tenant": index.tenant, "topic": index.topic, "partition": str(index.partition)
+    }  # fmt: skip
     schema_ids = {int.from_bytes(record.payload[1:5], "big") for record in ordered}
     return index, header_of(index_bytes(index), manifest, schema_ids, sync), [data for _, data in made]
 

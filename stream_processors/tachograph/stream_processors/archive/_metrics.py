@@ -23,6 +23,7 @@ class ArchiveMetrics:
         self.quarantined: Final = {kind: poison.labels(kind.value) for kind in PoisonKind}
         self.faults: Final = self._counter("faults", "Attempts that failed by a fault of S3 or Kafka")
         self.closed: Final = self._counter("closed_runs", "Runs in which nothing more is expected")
+        self.compacted: Final = self._counter("compacted_runs", "Runs gathered into a segment of their own")
         self._segments = self._counter("segments", "Segments stored and verified")
         self._events = self._counter("segment_events", "Events in them")
         self._bytes = self._counter("segment_bytes", "Their bytes")

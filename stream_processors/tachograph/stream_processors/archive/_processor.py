@@ -19,6 +19,7 @@ from tachograph.stores.kafka import (
     TopicPartition,
 )
 from tachograph.stores.s3 import Bucket, S3Unreachable
+from tachograph.stream_processors.archive._compactor import Compactor
 from tachograph.stream_processors.archive._gather import PartitionGather
 from tachograph.stream_processors.archive._metrics import ArchiveMetrics
 from tachograph.stream_processors.archive._outlet import Outlet, integrity_finding, is_told, segment_finding
@@ -38,6 +39,10 @@ Faults = (S3Unreachable, KafkaUnavailable)
 _ALARMING: Final = frozenset({Verdict.BROKEN, Verdict.FORKED})
 
 
+def _silent() -> None:
+    """Nobody listens yet."""
+
+
 class ArchiveProcessor:
     """Holds what its partitions brought, and stores it. One thread uses it.
 
@@ -47,10 +52,10 @@ class ArchiveProcessor:
         bucket: where segments go.
         screen: looks at records.
         outlet: where findings and poison go.
+        compactor: gets every run that is closed.
         settings: bounds.
         metrics: counts.
         stop: set when the process is to end; faults are then no longer waited out.
-        beat: called whenever something was done.
     """
 
     def __init__(
@@ -59,25 +64,28 @@ class ArchiveProcessor:
         screen: Screen,
         outlet: Outlet,
         *,
+        compactor: Compactor,
         settings: ArchiveSettings,
         metrics: ArchiveMetrics,
         stop: Event,
-        beat: Callable[[], None],
     ) -> None:
         self._bucket = bucket
         self._screen = screen
         self._outlet = outlet
+        self._compactor = compactor
         self._settings = settings
         self._metrics = metrics
         self._stop = stop
-        self._beat = beat
+        self._beat: Callable[[], None] = _silent
         self._states = AuditStates(bucket)
         self._held: dict[TopicPartition, PartitionGather] = {}
+        self._closed: list[tuple[str, str]] = []
         self._consumer: EventConsumer | None = None
 
-    def attach(self, consumer: EventConsumer) -> None:
-        """Whose offsets are committed."""
+    def attach(self, consumer: EventConsumer, beat: Callable[[], None]) -> None:
+        """Whose offsets are committed, and what is called whenever something was done."""
         self._consumer = consumer
+        self._beat = beat
 
     def take(self, records: Sequence[Record]) -> None:
         """Take in a batch, and store what is due.
@@ -97,6 +105,7 @@ class ArchiveProcessor:
                 held.passed(record.offset, now)
         self._metrics.counted(verdicts)
         self._store_due(now)
+        self._compact()
         self._metrics.held(sum(held.bytes for held in self._held.values()), self._open_streams())
 
     def drain(self) -> None:
@@ -174,6 +183,15 @@ class ArchiveProcessor:
         self._states.prune(place, position)
         self._beat()
 
+    def _compact(self) -> None:
+        """One run at a time: reading the log goes on between two of them."""
+        if self._closed:
+            run = self._closed.pop()
+            stored = self._patiently(lambda: self._compactor.compact(*run))
+            if stored is not None:
+                self._metrics.compacted.inc()
+            self._beat()
+
     def _write(self, place: TopicPartition, tenant: str, records: Sequence[SegmentRecord]) -> StoredSegment:
         stored = write_segment(self._bucket, tenant, place.topic, place.partition, records)
         self._beat()
@@ -184,8 +202,9 @@ class ArchiveProcessor:
             state = audit.state
             if is_told(state, complete=audit.complete):
                 yield integrity_finding(key, state, held.position - 1)
-        for _ in held.audit.close_quiet():
-            self._metrics.closed.inc()
+        closed = list(held.audit.close_quiet())
+        self._closed += closed
+        self._metrics.closed.inc(len(closed))
 
     def _patiently(self, attempt: Callable[[], T]) -> T:
         """Try again while a fault may pass.

@@ -15,6 +15,7 @@ from tachograph.stores.backend import Backend, KafkaSettings, S3Settings
 from tachograph.stores.kafka import EventConsumer, Skipped, topic_name
 from tachograph.stores.registry import SchemaRegistry
 from tachograph.stores.s3 import Bucket
+from tachograph.stream_processors.archive._compactor import Compactor
 from tachograph.stream_processors.archive._health import StatusServer, Watchdog
 from tachograph.stream_processors.archive._metrics import ArchiveMetrics
 from tachograph.stream_processors.archive._outlet import Outlet
@@ -50,7 +51,7 @@ def run_archive(
     Several processes may do this at once: they share the partitions.
 
     Args:
-        directory: for the registry's ids; it may be empty, and is made.
+        directory: for the registry's ids and the indexes of segments; it may be empty, and is made.
         backend: Kafka and S3 must be set.
         stop: set it, as by SIGTERM, and the archive ends in good order.
         settings: bounds; None: as `ArchiveSettings` has them.
@@ -69,7 +70,12 @@ def run_archive(
         registry = opened.enter_context(SchemaRegistry(backend.registry, directory / "registry.json", topic=topic))
         outlet = Outlet(kafka)
         opened.callback(outlet.close)
-        loop = _Loop(Bucket(s3), Screen(registry.from_wire), outlet, settings or ArchiveSettings(), metrics, stop)
+        chosen, bucket = settings or ArchiveSettings(), Bucket(s3)
+        compactor = Compactor(bucket, directory, chosen.compact_segments)
+        processor = ArchiveProcessor(
+            bucket, Screen(registry.from_wire), outlet, compactor=compactor, settings=chosen, metrics=metrics, stop=stop
+        )
+        loop = _Loop(processor, chosen, metrics, stop)
         consumer = opened.enter_context(loop.consumer(kafka, topic))
         if status is not None:
             server = StatusServer(status.host, status.port, loop.watchdog.fault, metrics.registry)
@@ -83,22 +89,14 @@ class _Loop:
     """Reads, takes, stores; and says that it does."""
 
     def __init__(
-        self,
-        bucket: Bucket,
-        screen: Screen,
-        outlet: Outlet,
-        settings: ArchiveSettings,
-        metrics: ArchiveMetrics,
-        stop: Event,
+        self, processor: ArchiveProcessor, settings: ArchiveSettings, metrics: ArchiveMetrics, stop: Event
     ) -> None:
         self._settings = settings
         self._metrics = metrics
         self._stop = stop
         self._consumer: EventConsumer | None = None
         self.watchdog = Watchdog(settings.stall_seconds, self._stuck)
-        self.processor = ArchiveProcessor(
-            bucket, screen, outlet, settings=settings, metrics=metrics, stop=stop, beat=self.watchdog.beat
-        )
+        self.processor = processor
         self._asked_s = 0.0
 
     def consumer(self, kafka: KafkaSettings, topic: str) -> EventConsumer:
@@ -111,7 +109,7 @@ class _Loop:
             on_lost=self.processor.lost,
             on_skipped=_skipped,
         )
-        self.processor.attach(self._consumer)
+        self.processor.attach(self._consumer, self.watchdog.beat)
         return self._consumer
 
     @contextmanager

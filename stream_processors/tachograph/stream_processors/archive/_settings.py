@@ -30,6 +30,8 @@ class ArchiveSettings:
     """Before the second attempt; twice as long before each further one, up to eight times."""
     flush_seconds: float = 30
     """How long Kafka may take to acknowledge quarantine and findings."""
+    compact_segments: int = 0
+    """A closed run in at least so many segments is gathered into one of its own; 0: none is."""
     stall_seconds: float = 300
     """Without progress for so long the process is not alive, and is ended."""
 
