@@ -60,6 +60,7 @@ class Sketch:
                 if not number % _CHECKED_EVENTS:
                     yield event.meta.hlc
             evidence.judge(state)
+            self._payloads.clear()  # while the child still drives: nobody waits for it
 
     def _check_bodies(self, event: Event) -> None:
         digest = self._home.digester.digest
