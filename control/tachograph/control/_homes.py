@@ -14,6 +14,7 @@ from tachograph.core.errors import CorruptFrame, UnknownRun
 from tachograph.core.state import RunState, empty, fold
 from tachograph.schemas import Event, decode
 from tachograph.stores import Home, LocalLog, TenantKeys
+from tachograph.stores.backend import backend_of
 
 LATEST = "latest"
 """Names the run that started last."""
@@ -36,11 +37,14 @@ class LoadedRun:
 def open_home(settings: Settings) -> Home:
     """The home of this invocation.
 
+    Where runs lie on servers, a home is made when there is none: it only keeps what was fetched.
+
     Raises:
         CallerError: there is none, or a newer release made it.
     """
     keys = None if settings.raw_keys is None else TenantKeys(settings.raw_keys)
-    return Home.open(settings.home, keys=keys)
+    backend = backend_of()
+    return Home.open(settings.home, create=backend.s3 is not None, keys=keys, backend=backend)
 
 
 def resolve_run(home: Home, text: str) -> str:
