@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from minio import Minio
+from redis import Redis
 
 from service_plans import S3_ACCESS, Plan, plan
 from tachograph.control.dev._others import REDIS_DATABASES
@@ -66,7 +67,7 @@ def fresh_backend(directory: Path, *services: str, brokers: int = 1) -> Backend:
         kafka=KafkaSettings(kafka(brokers).bootstrap, topic_prefix=f"t{number}.") if "kafka" in wanted else None,
         registry=registry() if "registry" in wanted else None,
         s3=_fresh_bucket(number) if "s3" in wanted else None,
-        redis=RedisSettings(Secret(f"{_shared('redis')}/{number % REDIS_DATABASES}")) if "redis" in wanted else None,
+        redis=_fresh_database(number) if "redis" in wanted else None,
         digest_key_file=key,
     )
 
@@ -219,6 +220,14 @@ def _fresh_bucket(number: int) -> S3Settings:
     settings = _s3_settings(s3().url, f"t{number:06d}")
     _make_bucket(settings)
     return settings
+
+
+def _fresh_database(number: int) -> RedisSettings:
+    """One that is empty: after a thousand tests their turn comes again. 0 is nobody's."""
+    url = f"{_shared('redis')}/{1 + number % (REDIS_DATABASES - 1)}"
+    with Redis.from_url(url) as redis:
+        redis.flushdb()
+    return RedisSettings(Secret(url))
 
 
 def _make_bucket(settings: S3Settings) -> None:
