@@ -14,6 +14,14 @@ from tachograph.stores._scan import Ending, FrameScan
 from tachograph.stores._segments import read_opening, read_segment, segment_numbers, segment_size
 from tachograph.stores._spool import LOCK_NAME, segment_name
 
+_ALIVE: Final[frozenset[Ending]] = frozenset()
+"""Of a living writer: what looks so may be half written."""
+
+_DEAD: Final = frozenset({Ending.DAMAGED})
+
+_DEAD_AT_END: Final = frozenset({Ending.DAMAGED, Ending.TORN})
+"""Where nothing follows, a frame that is longer than the file may have a damaged length, and others behind it."""
+
 _FRAME_BYTES_MAX: Final = FRAME_HEAD_BYTES + PAYLOAD_BYTES_MAX
 
 
@@ -108,8 +116,8 @@ class SpoolFollower:
         data = read_segment(path, position.offset, bytes_max)
         if len(data) == bytes_max and _is_one_frame(data):
             data = read_segment(path, position.offset, _FRAME_BYTES_MAX)
-        scanned = _scan(position, data, skip=not alive)
         is_more = position.offset + len(data) < segment_size(path)
+        scanned = _scan(position, data, damaged=_ALIVE if alive else _DEAD if is_more else _DEAD_AT_END)
         if scanned.is_sealed or scanned.is_lost or not (is_more and scanned.payloads):
             torn = [f"its end behind byte {scanned.end.offset} is missing"] if later and scanned.is_torn else []
             return _ended(scanned.end, scanned.payloads, scanned.unreadable + torn, later, alive)
@@ -130,17 +138,20 @@ class _Scanned(NamedTuple):
     is_torn: bool
 
 
-def _scan(start: Position, data: bytes, *, skip: bool) -> _Scanned:
+def _scan(start: Position, data: bytes, *, damaged: frozenset[Ending]) -> _Scanned:
+    """Read whole frames, and pass over those that an ending of these kinds says to be damaged."""
     scan = FrameScan(data, start.offset, start.crc)
     payloads: list[bytes] = []
     unreadable: list[str] = []
     is_lost = False
     while True:
         payloads += scan.payloads()
-        if not skip or scan.ending is not Ending.DAMAGED or scan.seal is not None:
+        if scan.ending not in damaged or scan.seal is not None:
             break
-        at, reason = scan.position, scan.reason
+        at, reason, is_torn = scan.position, scan.reason, scan.ending is Ending.TORN
         if scan.skip() is None:
+            if is_torn:  # it is what it looks like: the writer died within a write
+                break
             unreadable.append(f"nothing behind byte {at} can be made out: {reason}")
             is_lost = True
             break
