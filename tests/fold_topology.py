@@ -39,7 +39,7 @@ def with_snapshots(topology: Topology) -> Topology:
 @contextmanager
 def folding(
     topology: Topology, settings: FoldSettings = QUICK, status: StatusAddress | None = None, name: str = "fold"
-) -> Generator[threading.Event]:
+) -> Generator[threading.Thread]:
     """A fold in a thread; at the end it drains, and what it raised is raised."""
     stop = threading.Event()
     raised: list[BaseException] = []
@@ -53,7 +53,7 @@ def folding(
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        yield stop
+        yield thread
     finally:
         stop.set()
         thread.join(60)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from tachograph.core.causality import hlc_ms
 from tachograph.core.findings import Finding, Position, findings_of
-from tachograph.core.state import RunState, empty
+from tachograph.core.state import empty
 from tachograph.stream_processors.fold._limits import FoldLimits
 from tachograph.stream_processors.fold._loaded import Loaded, better
 from tachograph.stream_processors.fold._values import Book, Checkpoint, Open, Past
@@ -34,32 +35,59 @@ class Checkpoints:
         self._loaded = loaded
         self._clock = book.clock
         self.away: dict[str, Open] = dict(book.open)
-        """Runs that are stored, not over, and not in memory."""
+        """Runs that are stored and not in memory: those that are not over, and some that are."""
         self.refolded = self.snapshots = self.findings = 0
 
     def make(self, offset: int, *, idle: bool, drain: bool) -> Checkpoint:
         """The checkpoint before the record at an offset."""
         findings: list[Finding] = []
-        snapshots: list[RunState] = []
         clock = self.read_clock()
-        crowded = self._crowded()
-        for key, run in list(self._loaded.items()):
-            silent = self.silence_ms(run.hlc, clock)
-            quiet = silent > self._limits.quiet_ms or key in crowded
+        silent = {key: self.silence_ms(run.hlc, clock) for key, run in self._loaded.items()}
+        quiet = self._crowded() | {key for key, ms in silent.items() if ms > self._limits.quiet_ms}
+        due: list[Loaded] = []
+        for key, run in self._loaded.items():
+            rests = idle or drain or key in quiet
             if run.refolds and not drain:
-                self._refold(run, offset, now=quiet or idle or run.ended)
-            over = run.ended or silent > self._limits.over_ms
-            findings += self._tell(run, over=over)
-            if self._is_due(run, offset, quiet=quiet or idle or drain):
-                snapshots.append(run.state)
-                _store(run)
-            if quiet and run.pin is None:
-                self._put_away(key, run, over=over)
-        findings += self._close(clock)
-        self.snapshots += len(snapshots)
+                self._refold(run, offset, now=rests or run.ended)
+            findings += self._tell(run, over=run.ended or silent[key] > self._limits.over_ms)
+            if self._is_due(run, offset, rests=rests):
+                due.append(run)
+        findings += self._close(clock, offset)
+        due += self._unpin(offset, due, quiet)
+        for run in due:
+            run.kept, run.known, run.dirty_from = run.state.events, True, None
+        for key in quiet:
+            self._put_away(key, over=silent[key] > self._limits.over_ms)
+        self.snapshots += len(due)
         self.findings += len(findings)
         pins = [pin for run in self._loaded.values() if (pin := run.pin) is not None]
-        return Checkpoint(tuple(findings), (), tuple(snapshots), self._book(clock), min(pins, default=offset))
+        reached = min(pins, default=offset)
+        self.away = {run_id: run for run_id, run in self.away.items() if run.until is None or run.until >= reached}
+        return Checkpoint(tuple(findings), (), tuple(run.state for run in due), self._book(clock), reached)
+
+    def _unpin(self, offset: int, due: Sequence[Loaded], quiet: AbstractSet[bytes]) -> list[Loaded]:
+        """Let go of runs that the archive has; those that have to be stored instead.
+
+        Of such a run all records have to be read again after a crash, or none: where others keep some of them, it waits
+        for those, and is stored once it is quiet.
+        """
+        stored = {id(run) for run in due}
+        small = {key: run for key, run in self._loaded.items() if self._is_archived(run)}
+        first = offset
+        for key, run in self._loaded.items():
+            pin = None if key in small or (id(run) in stored and not run.waits) else run.pin
+            first = first if pin is None else min(first, pin)
+        straddling: list[Loaded] = []
+        for key, run in small.items():
+            if run.touched_at < first:
+                run.dirty_from = None
+            elif key in quiet:
+                straddling.append(run)
+        return straddling
+
+    def _is_archived(self, run: Loaded) -> bool:
+        """Whether the archive alone has it, or will: then all of its records have to be read again, or none."""
+        return run.dirty_from is not None and not run.waits and run.is_small(self._limits)
 
     def read_clock(self) -> int:
         """The highest hlc so far."""
@@ -86,18 +114,19 @@ class Checkpoints:
         run.folding.moved.clear()
         run.told, run.tell_all = position, False
 
-    def _is_due(self, run: Loaded, offset: int, *, quiet: bool) -> bool:
-        if run.dirty_from is None or not run.state.events:
+    def _is_due(self, run: Loaded, offset: int, *, rests: bool) -> bool:
+        if run.dirty_from is None or not run.state.events or self._is_archived(run):
             return False
-        if run.is_small(self._limits):
-            run.dirty_from = None  # the archive has it
-            return False
-        return quiet or run.ended or run.is_grown(self._limits) or offset - run.dirty_from > self._limits.behind_max
+        return rests or run.ended or run.is_grown(self._limits) or offset - run.dirty_from > self._limits.behind_max
 
-    def _put_away(self, key: bytes, run: Loaded, *, over: bool) -> None:
+    def _put_away(self, key: bytes, *, over: bool) -> None:
+        run = self._loaded[key]
+        if run.pin is not None:
+            return
         del self._loaded[key]
-        if not over and run.known:
-            self.away[run.state.run_id] = Open(run.tenant, run.state.hlc, run.owed)
+        if run.known:
+            until = run.touched_at if over or run.ended else None
+            self.away[run.state.run_id] = Open(run.tenant, run.state.hlc, run.owed, until)
 
     def _crowded(self) -> frozenset[bytes]:
         """The runs that have to leave for the others: those that moved longest ago."""
@@ -111,9 +140,13 @@ class Checkpoints:
                 spare += len(run.state.agents)
         return frozenset(leaving)
 
-    def _close(self, clock: int) -> Iterator[Finding]:
+    def _close(self, clock: int, offset: int) -> Iterator[Finding]:
         """Say of the runs that are away which of them are over without an end."""
-        due = [run_id for run_id, run in self.away.items() if self.silence_ms(run.hlc, clock) > self._limits.over_ms]
+        due = [
+            run_id
+            for run_id, run in self.away.items()
+            if run.until is None and self.silence_ms(run.hlc, clock) > self._limits.over_ms
+        ]
         for run_id in due[:_CLOSED_MAX]:
             run = self.away[run_id]
             state = self._past.newest(run.tenant, run_id) or empty(run_id)
@@ -123,16 +156,12 @@ class Checkpoints:
                 yield from findings_of(state, over=True, effects=())
             elif self.silence_ms(run.hlc, clock) < _OVER_MAX * self._limits.over_ms:
                 continue  # the archive lags behind
-            del self.away[run_id]
+            self.away[run_id] = run._replace(until=offset)
 
     def _book(self, clock: int) -> Book:
-        opened = {
-            run.state.run_id: Open(run.tenant, run.state.hlc, run.owed)
+        loaded = {
+            run.state.run_id: Open(run.tenant, run.state.hlc, run.owed, run.touched_at if run.ended else None)
             for run in self._loaded.values()
-            if run.known and not run.ended
+            if run.known
         }
-        return Book(clock, self.away | opened)
-
-
-def _store(run: Loaded) -> None:
-    run.kept, run.known, run.dirty_from = run.state.events, True, None
+        return Book(clock, self.away | loaded)

@@ -70,6 +70,11 @@ class Loaded:
         return max(self.state.hlc, self.heard)
 
     @property
+    def waits(self) -> bool:
+        """Whether something is yet to come that can change what has come."""
+        return bool(self.held) or self.refolds > 0
+
+    @property
     def pin(self) -> int | None:
         """Offset of the first record that has to be read again after a crash; None where there is none."""
         held = self.held.first_offset if self.held else None

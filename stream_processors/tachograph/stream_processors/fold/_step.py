@@ -113,7 +113,7 @@ class FoldStep:
             folded=self._count,
             poison=self._poisoned,
             loaded=len(self._loaded),
-            away=len(done.away),
+            away=sum(run.until is None for run in done.away.values()),
             held=sum(len(run.held) for run in self._loaded.values() if run.held),
             pending=sum(run.pin is not None for run in self._loaded.values()),
             gaps=self._gaps,

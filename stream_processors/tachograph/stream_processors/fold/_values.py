@@ -39,13 +39,15 @@ class Poison(NamedTuple):
 
 
 class Open(NamedTuple):
-    """A run that is not over."""
+    """A run that is not over, or some of whose records may be read again."""
 
     tenant: str
     hlc: int
     """Of its latest event."""
     events: int
     """As many as were folded: what is taken up again must not be less."""
+    until: int | None = None
+    """Of a run that is over: the offset of its last record; once that is passed, nothing has to be known of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Book:
     clock: int = 0
     """The highest hlc in the partition so far."""
     open: dict[str, Open] = field(default_factory=dict[str, Open])
-    """Runs with a snapshot that are not over, by id."""
+    """Runs with a snapshot, by id."""
 
 
 def book_bytes(book: Book) -> bytes:
@@ -74,10 +76,13 @@ def book_of(data: bytes) -> Book:
         read = orjson.loads(data)
         if read["format"] != _FORMAT:
             raise CorruptPayload("a fold's book", 0, f"its format is {read['format']!r}")
-        opened = {str(run_id): Open(str(who), int(hlc), int(events)) for run_id, who, hlc, events in read["open"]}
-        return Book(int(read["clock"]), opened)
+        return Book(int(read["clock"]), {str(run_id): _open(*row) for run_id, *row in read["open"]})
     except (ValueError, KeyError, TypeError) as error:
         raise CorruptPayload("a fold's book", 0, f"it does not read as one: {error}") from error
+
+
+def _open(tenant: str, hlc: int, events: int, until: int | None) -> Open:
+    return Open(str(tenant), int(hlc), int(events), None if until is None else int(until))
 
 
 @dataclass(frozen=True, slots=True)
