@@ -107,7 +107,10 @@ def _further(one: Attempt, other: Attempt) -> bool:
         return one.ended is not None and one.result.steps_replayed == one.result.steps_recorded
     if known is None:
         return False
-    if _place(min(other.result.divergences, key=_at)) in map(_place, one.result.divergences):
+    places, before = set(map(_place, one.result.divergences)), set(map(_place, other.result.divergences))
+    if places > before:
+        return False  # everything that went wrong does so still, and more
+    if _place(min(other.result.divergences, key=_at)) in places:
         reach = min(reach, known)  # what went wrong before it only made it seem later
     return (reach, one.matched) > (known, other.matched)
 
