@@ -68,6 +68,8 @@ def rebuild(home: Home, *, check: bool) -> RebuildReport:
     differences = _differences(present, made)
     if not check:
         _replace(home.own_catalogue.database, made, unreadable=present is None)
+        if home.archive is not None:
+            home.archive.forget()
     own = RebuildReport(len(made["runs"]), len(made["transitions"]), tuple(differences))
     return own if home.archive is None else _with_far(home, own, home.archive, check=check)
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from tachograph.core.errors import CorruptPayload
-from tachograph.schemas import Container, read_container, write_container
+from tachograph.schemas import DEFAULT_LIMITS, Container, read_container, write_container
 from tachograph.stores._address import varint
 
 MAGIC: Final = b"Obj\x01"
@@ -28,6 +28,9 @@ BLOCK_EVENTS: Final = 256
 """Enough to compress well together, few enough to be read without their neighbours."""
 BLOCK_BYTES: Final = 1 << 20
 """A block ends once it holds this much."""
+
+INDEX_BYTES_MAX: Final = 64 << 20
+"""Of an index, decompressed: a million runs take as much."""
 
 _START_DIGITS: Final = 8
 _SYNC_BYTES: Final = 16
@@ -120,7 +123,7 @@ def _events(data: bytes, block: Block) -> list[bytes]:
     size, at = varint(data, at)
     if events != block.events or at + size + _SYNC_BYTES != len(data):
         raise ValueError("its size is not that of the index")
-    inflated = zlib.decompress(data[at : at + size], -zlib.MAX_WBITS)
+    inflated = _inflated(data[at : at + size], -zlib.MAX_WBITS, DEFAULT_LIMITS.block_bytes_max)
     payloads: list[bytes] = []
     at = 0
     for _ in range(events):
@@ -131,6 +134,15 @@ def _events(data: bytes, block: Block) -> list[bytes]:
     if at != len(inflated):
         raise ValueError("it holds more or less than its events")
     return payloads
+
+
+def _inflated(data: bytes, window: int, limit: int) -> bytes:
+    """Decompressed bytes; ValueError where they are more than allowed, or not whole."""
+    inflater = zlib.decompressobj(window)
+    inflated = inflater.decompress(data, limit)
+    if not inflater.eof or inflater.unused_data:
+        raise ValueError(f"its compressed bytes are not whole, or hold more than {limit}")
+    return inflated
 
 
 def sync_of(told: bytes) -> bytes:
@@ -184,6 +196,8 @@ def opening_of(data: bytes, name: str) -> Opening:
         start, at = _value(data, at, START_KEY)
         at = _name(data, at, INDEX_KEY)
         size, at = varint(data, at)
+        if not 0 <= size <= DEFAULT_LIMITS.header_bytes_max:
+            raise ValueError(f"its index has {size} bytes, more than the {DEFAULT_LIMITS.header_bytes_max} allowed")
         return Opening(int(start), at, size)
     except (ValueError, IndexError) as error:
         raise CorruptPayload(f"the segment {name}", 0, f"it does not begin as one: {error}") from error
@@ -196,8 +210,8 @@ def inflated_index(data: bytes, name: str) -> bytes:
         CorruptPayload: it is none.
     """
     try:
-        return zlib.decompress(data)
-    except zlib.error as error:
+        return _inflated(data, zlib.MAX_WBITS, INDEX_BYTES_MAX)
+    except (zlib.error, ValueError) as error:
         raise CorruptPayload(f"the index of {name}", 0, f"it cannot be decompressed: {error}") from error
 
 

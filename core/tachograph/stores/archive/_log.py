@@ -59,6 +59,14 @@ class ArchiveLog:
         """
         self.cache.refresh(whole=whole)
 
+    def forget(self) -> None:
+        """Delete what is kept of the archive; it is fetched anew when it is needed.
+
+        Raises:
+            StoreUnavailable: the file cannot be deleted.
+        """
+        self.cache.database.discard()
+
     def run_ids(self) -> Sequence[str]:
         """The runs, oldest first.
 
