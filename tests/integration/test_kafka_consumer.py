@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
@@ -11,7 +12,10 @@ import pytest
 from confluent_kafka import TopicPartition as ClientPlace
 
 from kafka_support import SECONDS_MAX, delete_before, drain, fill, new_topic, numbered
-from services import fresh_backend
+from service_plans import plan
+from services import fresh_backend, started
+from tachograph.control.dev._ports import Ports
+from tachograph.control.dev._server import Server
 from tachograph.core.errors import AgentMisuse, InvalidSetting
 from tachograph.stores.backend import KafkaSettings, Secret
 from tachograph.stores.kafka import (
@@ -144,6 +148,33 @@ def test_a_rebalance_lets_the_caller_commit_first(settings: KafkaSettings) -> No
                 first.commit({revoked[0]: 51})
             fill(settings, topic, numbered(4, 1))
             assert {record.offset for record in drain(second, 2)} == {50}
+
+
+def test_an_old_broker_is_read_by_the_classic_protocol(tmp_path: Path) -> None:
+    """One that does not offer KIP-848: it is found out, and nobody has to set anything."""
+    ports = Ports()
+    planned = plan("kafka-1", tmp_path, ports)
+    with started(replace(planned, servers=tuple(map(without_kip_848, planned.servers))), ports) as cluster:
+        topic = new_topic(cluster.settings, 3)
+        fill(cluster.settings, topic, numbered(3, 20))
+        with EventConsumer(cluster.settings, topic, [topic]) as consumer:
+            records = drain(consumer, 60)
+            assert (len(records), consumer.statistics().protocol) == (60, "classic")
+            consumer.commit({record.place: record.offset + 1 for record in records})
+        fill(cluster.settings, topic, [(0, b"new")])
+        with EventConsumer(cluster.settings, topic, [topic]) as consumer:
+            assert [record.value for record in drain(consumer, 1)] == [b"new"]
+
+
+def without_kip_848(server: Server) -> Server:
+    """The same broker, offering the classic protocol only."""
+
+    def prepare() -> None:
+        server.prepare()
+        with (server.directory / "server.properties").open("a") as file:
+            file.write("group.coordinator.rebalance.protocols=classic\n")
+
+    return replace(server, prepare=prepare)
 
 
 def test_what_is_not_there_is_named(settings: KafkaSettings, monkeypatch: pytest.MonkeyPatch) -> None:

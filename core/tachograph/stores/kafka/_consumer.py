@@ -11,7 +11,7 @@ from tachograph.core.errors import StoreUnavailable
 from tachograph.stores._forks import close_in_children
 from tachograph.stores.backend import KafkaSettings
 from tachograph.stores.kafka._commit import commit
-from tachograph.stores.kafka._errors import CommitRefused, KafkaUnavailable, TopicMissing
+from tachograph.stores.kafka._errors import CommitRefused, KafkaFatal, KafkaUnavailable, TopicMissing
 from tachograph.stores.kafka._library import Library, Property
 from tachograph.stores.kafka._membership import Listeners, Membership, Rebalanced
 from tachograph.stores.kafka._positions import END, bounds
@@ -43,7 +43,8 @@ _CLASSIC: Final[Mapping[str, Property]] = {
     "partition.assignment.strategy": "range",
 }
 
-_NOT_OFFERED: Final = frozenset({KafkaError._UNSUPPORTED_FEATURE, KafkaError.UNSUPPORTED_VERSION})  # noqa: SLF001 as librdkafka's own errors begin
+_KIP_848: Final = "ConsumerGroupHeartbeat"
+"""The request by which librdkafka finds out that a broker does not offer the protocol: it ends with a fatal error."""
 
 
 class EventConsumer:
@@ -230,10 +231,8 @@ class EventConsumer:
     def _failed(self, error: KafkaError, message: Message) -> None:
         """An error among the records: it is raised with the next `poll`, so that none of them is lost."""
         topic, partition = message.topic(), message.partition()
-        if error.code() == KafkaError._AUTO_OFFSET_RESET and topic is not None and partition is not None:  # noqa: SLF001 as above
+        if error.code() == KafkaError._AUTO_OFFSET_RESET and topic is not None and partition is not None:  # noqa: SLF001 librdkafka's own errors begin so
             self._membership.restart(self._client, TopicPartition(topic, partition))
-        elif error.code() in _NOT_OFFERED and self._membership.incremental:
-            self._go_classic()
         else:
             self._heard(self._library.translated(error, topic=topic or ""))
 
@@ -252,7 +251,9 @@ class EventConsumer:
 
     def _raise_failure(self) -> None:
         failure, self._failure = self._failure, None
-        if failure is not None:
+        if isinstance(failure, KafkaFatal) and _KIP_848 in failure.reason and self._membership.incremental:
+            self._go_classic()
+        elif failure is not None:
             raise failure
 
 

@@ -18,6 +18,7 @@ from tachograph.stores.kafka._errors import (
     RecordTooLarge,
     TopicMissing,
 )
+from tachograph.stores.kafka._sources import monotonic_s
 
 _LOG: Final = logging.getLogger("tachograph.kafka")
 
@@ -61,6 +62,12 @@ REFUSED: Final = frozenset(
 RECORD_FAULTS: Final = TOO_LARGE | REFUSED
 """Errors that a record brings about; the same again, however often it is sent."""
 
+REPEAT_SECONDS: Final = 60.0
+"""How often the same is logged, numbers in it aside."""
+
+_KINDS_MAX: Final = 256
+_NO_DIGITS: Final = str.maketrans("", "", "0123456789")
+
 _RECONNECT_MS_MAX: Final = 1000
 """A broker that is back is noticed within a second; librdkafka's own ten make every restart ten seconds longer."""
 
@@ -77,6 +84,7 @@ class Library:
         self.bootstrap = settings.bootstrap
         self._settings = settings
         self._on_error = on_error
+        self._logged: dict[str, float] = {}
         self._secrets = [value.text for value in settings.properties.values() if isinstance(value, Secret)]
 
     def properties(self, ours: Mapping[str, Property]) -> dict[str, object]:
@@ -108,7 +116,7 @@ class Library:
         code, reason = cause.code(), self.scrubbed(cause.str())
         if code in DENIED:
             return NotAuthorised(self.bootstrap, reason)
-        if cause.fatal():
+        if cause.fatal() or code == KafkaError._FATAL:  # noqa: SLF001 as above
             return KafkaFatal(self.bootstrap, reason)
         if code in MISSING:
             return TopicMissing(self.bootstrap, topic)
@@ -128,9 +136,21 @@ class Library:
     def log(self, level: int, form: str, *arguments: object) -> None:
         """What librdkafka logs; it calls this as a `logging.Logger`'s."""
         text = form % arguments if arguments else form
-        if not text.startswith("CONFWARN"):  # what it thinks of properties that we set on purpose
-            # What ends a client is ours to mend: an alarm is for those who can do something.
-            _LOG.log(min(level, logging.WARNING), "%s", self.scrubbed(text))
+        if text.startswith("CONFWARN") or self._is_repeated(text):  # CONFWARN: of properties that we set on purpose
+            return
+        # What ends a client is ours to mend: an alarm is for those who can do something.
+        _LOG.log(min(level, logging.WARNING), "%s", self.scrubbed(text))
+
+    def _is_repeated(self, text: str) -> bool:
+        """Whether the same was logged a moment ago: while a broker is away, each attempt to reach it says so again."""
+        kind, now = text.translate(_NO_DIGITS), monotonic_s()
+        since = self._logged.get(kind)
+        if since is not None and now - since < REPEAT_SECONDS:
+            return True
+        if len(self._logged) >= _KINDS_MAX:
+            self._logged.clear()
+        self._logged[kind] = now
+        return False
 
     def _heard(self, error: KafkaError) -> None:
         if self._on_error is not None:
