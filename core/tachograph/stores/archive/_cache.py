@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
@@ -107,11 +108,12 @@ class SegmentCache:
         Raises:
             StoreUnavailable: the archive cannot be reached, or the file not be used.
         """
-        for topic in self._bucket.folders(self._prefix):
-            for folder in self._bucket.folders(topic):
-                new = self._new(folder, whole=whole)
-                if new:
-                    self._take_in(folder, new)
+        with ThreadPoolExecutor(_FETCHERS) as fetchers:
+            topics = self._bucket.folders(self._prefix)
+            folders = [folder for found in fetchers.map(self._folders, topics) for folder in found]
+            lists = fetchers.map(partial(self._new, whole=whole), folders)
+            for folder, new in zip(folders, lists, strict=True):
+                self._take_in(folder, new, fetchers.map(self._fetch_whole, new))
 
     def is_over(self, run_id: str) -> bool:
         """Whether a run's partition moved on without it, so far that no more of it is expected."""
@@ -145,15 +147,19 @@ class SegmentCache:
         known = frozenset(names)
         return [name for name in self._bucket.names(folder, after) if name not in known and name.endswith(".avro")]
 
-    def _take_in(self, folder: str, names: Sequence[str]) -> None:
-        with ThreadPoolExecutor(min(_FETCHERS, len(names))) as fetchers:
-            for name, read in zip(names, fetchers.map(self._fetch_whole, names), strict=True):
-                if isinstance(read, EvidenceBroken):
-                    _LOG.warning("tachograph: a segment of the archive is passed over: %s", read)
-                    with self.database.transaction():
-                        self.database.change("INSERT OR REPLACE INTO damaged VALUES (?, ?)", [(name, str(read))])
-                elif read is not None:
-                    self._take(name, folder, *read)
+    def _folders(self, topic: str) -> Sequence[str]:
+        return list(self._bucket.folders(topic))
+
+    def _take_in(
+        self, folder: str, names: Sequence[str], fetched: Iterable[tuple[int, SegmentIndex] | EvidenceBroken | None]
+    ) -> None:
+        for name, read in zip(names, fetched, strict=True):
+            if isinstance(read, EvidenceBroken):
+                _LOG.warning("tachograph: a segment of the archive is passed over: %s", read)
+                with self.database.transaction():
+                    self.database.change("INSERT OR REPLACE INTO damaged VALUES (?, ?)", [(name, str(read))])
+            elif read is not None:
+                self._take(name, folder, *read)
 
     def _fetch_whole(self, name: str) -> tuple[int, SegmentIndex] | EvidenceBroken | None:
         """The same; one damaged segment does not keep the others from being read."""

@@ -19,12 +19,13 @@ from tachograph.core.findings import (
     findings_of,
     row_of,
 )
-from tachograph.core.ports import EventLog, PastEffect
+from tachograph.core.ports import PastEffect
 from tachograph.schemas import EffectState
 from tachograph.stores._fold_run import fold_run
 from tachograph.stores._log import nearest
 from tachograph.stores.archive._cache import QUIET_MS
 from tachograph.stores.archive._log import ArchiveLog
+from tachograph.stores.archive._union import UnionLog
 
 _RUNS: Final = "SELECT run_id, first_hlc, last_hlc, touched, folder FROM runs"
 _NEWEST: Final = "SELECT folder, max(last_hlc) FROM segments GROUP BY folder"
@@ -50,7 +51,7 @@ class ArchiveCatalogue:
     """
 
     def __init__(
-        self, archive: ArchiveLog, log: EventLog, local: Callable[[], Mapping[str, int]] | None = None
+        self, archive: ArchiveLog, log: ArchiveLog | UnionLog, local: Callable[[], Mapping[str, int]] | None = None
     ) -> None:
         self._archive = archive
         self._log = log
@@ -145,7 +146,7 @@ class ArchiveCatalogue:
         return (_Known(*cast("tuple[str, int, int, int, str]", row)) for row in self._database.rows(query, values))
 
     def _folded(self, known: _Known, *, over: bool) -> Iterator[Finding]:
-        folded = fold_run(known.run_id, self._log.read_run(known.run_id))
+        folded = fold_run(known.run_id, self._log.read_known(known.run_id))
         state = folded.state
         state.first_hlc = min(state.first_hlc or known.first_hlc, known.first_hlc)
         yield from findings_of(state, over=over)

@@ -85,6 +85,14 @@ class ArchiveLog:
             StoreUnavailable: the archive cannot be reached.
         """
         self.refresh()
+        return self.read_known(run_id)
+
+    def read_known(self, run_id: str) -> Iterator[Stored]:
+        """The same, as of the last refresh.
+
+        Raises:
+            UnknownRun, CorruptFrame, StoreUnavailable: as `read_run`.
+        """
         parts = self.cache.parts(run_id)
         if not parts:
             known = [known for _, known in self.cache.run_ids()]

@@ -71,6 +71,14 @@ class UnionLog:
             StoreUnavailable: the archive cannot be reached.
         """
         self.archive.refresh()
+        return self.read_known(run_id)
+
+    def read_known(self, run_id: str) -> Iterator[Stored]:
+        """The same, with what was archived as of the last refresh.
+
+        Raises:
+            UnknownRun, CorruptFrame, StoreUnavailable: as `read_run`.
+        """
         parts = self.archive.cache.parts(run_id)
         try:
             near = self.local.read_run(run_id)
