@@ -14,6 +14,7 @@ from tachograph.stores.kafka._commit import commit
 from tachograph.stores.kafka._errors import CommitRefused, KafkaFatal, KafkaUnavailable, TopicMissing
 from tachograph.stores.kafka._library import Library, Property
 from tachograph.stores.kafka._membership import Listeners, Membership, Rebalanced
+from tachograph.stores.kafka._metadata import metadata
 from tachograph.stores.kafka._positions import END, bounds
 from tachograph.stores.kafka._process import Owner, never_destroyed
 from tachograph.stores.kafka._sources import monotonic_s
@@ -202,10 +203,7 @@ class EventConsumer:
             raise self._library.refused(error) from None  # its text may hold a secret
 
     def _start(self) -> None:
-        try:
-            there = self._client.list_topics(timeout=START_SECONDS_MAX).topics
-        except KafkaException as error:
-            raise self._failure or self._library.translated(error) from error
+        there = metadata(self._client, self._library, lambda: self._failure, START_SECONDS_MAX).topics
         for topic in self._topics:
             if topic not in there:
                 raise TopicMissing(self._library.bootstrap, topic)

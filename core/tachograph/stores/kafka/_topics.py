@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]  # there, and not named in its stubs
 
-from tachograph.core.errors import InvalidSetting
+from tachograph.core.errors import InvalidSetting, StoreUnavailable
 from tachograph.core.ports import TopicDifference, TopicReport
 from tachograph.stores.backend import backend_of
 from tachograph.stores.kafka._errors import KafkaUnavailable, TopicMissing
 from tachograph.stores.kafka._library import Library, kafka_error
+from tachograph.stores.kafka._metadata import Client, metadata
 from tachograph.stores.kafka._plans import TopicPlan, topic_name, topic_plans
 from tachograph.stores.kafka._sources import monotonic_s
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from confluent_kafka.admin._config import ConfigEntry
-    from confluent_kafka.admin._metadata import ClusterMetadata, TopicMetadata
+    from confluent_kafka.admin._metadata import TopicMetadata
 
     from tachograph.stores.backend import KafkaSettings
 
@@ -78,10 +79,9 @@ def record_bytes_max(settings: KafkaSettings, topic: str) -> int | None:
     return _Topics(settings).record_bytes_max(topic)
 
 
-class _Admin(Protocol):
+class _Admin(Client, Protocol):
     """What we use of the library's client, with the types that its stubs leave open."""
 
-    def list_topics(self, *, timeout: float) -> ClusterMetadata: ...
     def create_topics(self, new_topics: list[NewTopic], *, operation_timeout: float) -> dict[str, Future[None]]: ...
     def describe_configs(
         self, resources: list[ConfigResource]
@@ -92,7 +92,8 @@ class _Topics:
     """One look at a cluster's topics."""
 
     def __init__(self, settings: KafkaSettings) -> None:
-        self._library = Library(settings)
+        self._library = Library(settings, self._heard)
+        self._refusal: StoreUnavailable | None = None
         try:
             made = AdminClient(self._library.properties({}))  # type: ignore[arg-type]  # takes callbacks, too
         except (KafkaException, ValueError, TypeError) as error:
@@ -122,12 +123,12 @@ class _Topics:
         return None if found is None else int(found)
 
     def _there(self) -> tuple[Mapping[str, TopicMetadata], int]:
-        try:
-            # Of all topics: asking for one that is missing would make it, where brokers make topics by themselves.
-            metadata = self._client.list_topics(timeout=SECONDS_MAX)
-        except KafkaException as error:
-            raise self._library.translated(error) from error
-        return metadata.topics, len(metadata.brokers)
+        found = metadata(self._client, self._library, lambda: self._refusal, SECONDS_MAX)
+        return found.topics, len(found.brokers)
+
+    def _heard(self, error: StoreUnavailable) -> None:
+        if not isinstance(error, KafkaUnavailable):
+            self._refusal = error
 
     def _create(self, plans: Mapping[str, TopicPlan], brokers: int) -> list[str]:
         if not plans:
