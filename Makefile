@@ -11,10 +11,10 @@ JOBS ?= 2
 DEMO_HOME ?= .tacho
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format names bench nightly wheel clean
+.PHONY: help install demo demo-kafka test lint format names bench nightly wheel clean
 
 help: ## Show the verbs
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit("tachograph needs Python 3.11 or newer: make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
@@ -26,6 +26,9 @@ install: $(STAMP) ## Make .venv and install everything into it
 
 demo: $(STAMP) ## Record the incident, replay it, fork it: under a minute
 	$(BIN)/tacho --home $(DEMO_HOME) demo
+
+demo-kafka: $(STAMP) ## The same through real servers: Kafka, registry, S3, Redis
+	$(BIN)/tacho --home $(DEMO_HOME)-kafka demo --servers
 
 test: $(STAMP) ## Run the tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal

@@ -3,51 +3,41 @@
 from __future__ import annotations
 
 import argparse
-import shutil
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
 
-from tachograph.control._answer import Answer, Document
-from tachograph.control._exit import ExitCode
-from tachograph.control._homes import LoadedRun, load_run, short_ids
+from tachograph.control._answer import Answer
+from tachograph.control._demo_servers import demo_on_servers
+from tachograph.control._demo_steps import SIGNATURE, Step, answer_of
+from tachograph.control._homes import LoadedRun, load_run
 from tachograph.control._parser import Commands, add_command
 from tachograph.control._progress import progress
-from tachograph.control._screen import Part, Screen, Span
+from tachograph.control._screen import Span
 from tachograph.control._services import demo_service, fork_service, replay_service, report_service
-from tachograph.control._settings import HOME_DEFAULT, Settings
+from tachograph.control._settings import Settings
 from tachograph.core.ports import DemoResult, ForkOptions, ForkResult, ReplayOptions, ReplayResult
 from tachograph.core.replay import VerdictStatus
 from tachograph.core.state import signatures
 from tachograph.schemas import EffectState, EffectTransitioned, Event
 from tachograph.stores import Home
 
-SIGNATURE = "SIDE_EFFECT_UNKNOWN_RETRY_DUPLICATE"
 REFUSAL = "ReconciliationRequired"
 MAILS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of the story: what was claimed, and whether it is so."""
-
-    title: str
-    told: tuple[Part, ...]
-    holds: bool
-    evidence: str
-    """What was found, for the JSON document and for a step that does not hold."""
 
 
 def register(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(commands, "demo", "record an incident in a fleet of four agents, replay it, fork it", _demo)
     parser.add_argument("--seed", type=int, default=7, metavar="N", help="seed of the scripted model (default: 7)")
+    parser.add_argument(
+        "--servers", action="store_true", help="through Kafka, S3 and Redis, started for this and ended"
+    )
     parser.add_argument("--report", metavar="DIR", help="where the report goes (default: HOME/reports/RUN)")
 
 
 def _demo(arguments: argparse.Namespace, settings: Settings) -> Answer:
+    if arguments.servers:
+        return demo_on_servers(arguments, settings)
     with progress("demo") as shown:
         recorded = demo_service()(settings.home, int(arguments.seed), shown)
         home = Home.open(settings.home)
@@ -64,7 +54,7 @@ def _demo(arguments: argparse.Namespace, settings: Settings) -> Answer:
         _forked(fork),
         _reported(files["html"]),
     )
-    return _answer(recorded, steps, settings.home)
+    return answer_of(recorded.run_id, steps, settings.home)
 
 
 def _recorded(recorded: DemoResult, run: LoadedRun) -> Step:
@@ -126,33 +116,3 @@ def _forked(fork: ForkResult) -> Step:
 def _reported(path: Path) -> Step:
     told = ("Everything above on one page: ", Span(str(path), "link"))
     return Step("Read the report", told, path.is_file(), str(path))
-
-
-def _answer(recorded: DemoResult, steps: Sequence[Step], home: Path) -> Answer:
-    document: dict[str, Document] = {
-        "run_id": recorded.run_id,
-        "steps": [{"title": step.title, "holds": step.holds, "evidence": step.evidence} for step in steps],
-    }
-    code = ExitCode.OK if all(step.holds for step in steps) else ExitCode.DIFFERENT
-    return Answer(document, lambda screen: _render(screen, recorded.run_id, steps, home), code)
-
-
-def _render(screen: Screen, run_id: str, steps: Sequence[Step], home: Path) -> None:
-    screen.line(Span("An agent answers a customer, the connection drops at the wrong moment.", "bold"))
-    for number, step in enumerate(steps, 1):
-        screen.line()
-        screen.line(Span(f"{number}. {step.title}", "bold"))
-        if step.holds:
-            screen.wrapped(step.told, indent=3)
-        else:
-            screen.wrapped((Span("NOT AS TOLD", "bad"), f": {step.evidence}"), indent=3)
-    at = "" if str(home) == HOME_DEFAULT else f"--home {home} "
-    screen.line()
-    screen.line("See for yourself:")
-    for command in ("show", "timeline", "replay"):
-        screen.line("   ", Span(f"{_program()} {at}{command} {short_ids([run_id])[run_id]}", "link"))
-
-
-def _program() -> str:
-    """What to type: `tacho` where the shell finds it, else the path it was started by."""
-    return "tacho" if shutil.which("tacho") else sys.argv[0]

@@ -6,6 +6,7 @@ CallerError
 ├── OutputExists        a file that would be overwritten
 └── OtherDigestKey      an exported run that cannot be checked with this home's key
 WorldError
+├── DemoStopped         a command of a demo failed, so that the story ends
 ├── OutputUnwritable    standard output takes no more
 ├── ServiceUnavailable  another floor's part is not installed, or does not load
 └── EvidenceBroken
@@ -17,6 +18,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tachograph.core.errors import CallerError, EvidenceBroken, WorldError
+
+
+class DemoStopped(WorldError):
+    """A command of a demo failed, so that the story ends."""
+
+    def __init__(self, said: str) -> None:
+        self.said = said
+        super().__init__(f"the demo cannot go on: {said or 'a command ended without a word'}")
 
 
 class UsageError(CallerError):
