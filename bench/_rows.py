@@ -76,15 +76,31 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
     "fold": (
         Comparison("fold an event into its run's state", "cpu_us", f"{_FOLD}:fold", f"{_FOLD}:decode", 0.6, 1, 0.25),
         Comparison(
-            "fold an event, broker to commit", "cpu_us", f"{_FOLD_CONSUMER}:fold", f"{_FOLD_CONSUMER}:plain", 1.0, 1, 0.4
+            "fold an event, broker to commit",
+            "cpu_us",
+            f"{_FOLD_CONSUMER}:fold",
+            f"{_FOLD_CONSUMER}:plain",
+            1.0,
+            1,
+            0.4,
         ),
     ),
     "fold-size": (
         Comparison(
-            "a run of 1,000,000 events, an event", "cpu_us", f"{_FOLD_STEP}:hot_run", f"{_FOLD_STEP}:hot_run_tenth", 1.3, 1
+            "a run of 1,000,000 events, an event",
+            "cpu_us",
+            f"{_FOLD_STEP}:hot_run",
+            f"{_FOLD_STEP}:hot_run_tenth",
+            1.3,
+            1,
         ),
         Comparison(
-            "100,000 runs of ten, an event", "cpu_us", f"{_FOLD_STEP}:small_runs", f"{_FOLD_STEP}:small_runs_tenth", 1.3, 1
+            "100,000 runs of ten, an event",
+            "cpu_us",
+            f"{_FOLD_STEP}:small_runs",
+            f"{_FOLD_STEP}:small_runs_tenth",
+            1.3,
+            1,
         ),
     ),
     "order": (
@@ -115,12 +131,17 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
     ),
     "ship": (
         Comparison(
-            "ship an event, spool to broker", "wall_us", f"{_SHIP}:ship", f"{_SHIP}:plain_with_headers", 2.0, 60_000, 1.25
+            "ship an event, spool to broker",
+            "wall_us",
+            f"{_SHIP}:ship",
+            f"{_SHIP}:plain_with_headers",
+            2.0,
+            60_000,
+            1.25,
         ),
         Comparison(
             "beside bare values: no headers, no time", "wall_us", f"{_SHIP}:ship", f"{_SHIP}:plain", 2.5, 60_000, 2.0
         ),
-    ),
     ),
     "archive": (
         Comparison(
