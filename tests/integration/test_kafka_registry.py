@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -165,8 +166,13 @@ def test_without_a_registry_records_carry_our_ids(tmp_path: Path) -> None:
         client.from_wire(payload(60_000))
 
 
-def test_a_password_in_the_url_is_never_shown(tmp_path: Path) -> None:
-    """Not in an error of the connection, nor of the settings."""
+def test_a_password_in_the_url_is_never_shown(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Not in an error of the connection, nor of the settings, nor in what the HTTP client logs."""
+    host = registry().url.removeprefix("http://")
+    with caplog.at_level(logging.DEBUG):
+        made(RegistrySettings(f"http://user:hunter2@{host}"), tmp_path, "login").register_all()
+    assert "/subjects/login-tachograph" in caplog.text
+    assert "hunter2" not in caplog.text
     secret = replace(NOBODY, url="http://user:hunter2@127.0.0.1:1")
     with pytest.raises(RegistryUnavailable) as caught:
         made(secret, tmp_path, "t").register_all()

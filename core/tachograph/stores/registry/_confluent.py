@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from tachograph.core.errors import InvalidSetting
 from tachograph.stores.backend import RegistrySettings
@@ -114,10 +114,17 @@ def _client(url: str) -> SchemaRegistryClient:
     except ImportError as error:
         needed = "reaching it needs the registry's client; install it with `pip install 'tachograph[cluster]'`"
         raise InvalidSetting("TACHO_REGISTRY_URL", _shown(url), needed) from error
+    # Apart from the URL, which the HTTP client logs as it is.
+    parts = urlsplit(url)
+    login = (
+        {}
+        if parts.username is None
+        else {"basic.auth.user.info": f"{unquote(parts.username)}:{unquote(parts.password or '')}"}
+    )
     try:
-        return SchemaRegistryClient({"url": url, "timeout": SECONDS_MAX, "max.retries": 0})
+        return SchemaRegistryClient({"url": _shown(url), "timeout": SECONDS_MAX, "max.retries": 0, **login})
     except ValueError as error:
-        raise InvalidSetting("TACHO_REGISTRY_URL", _shown(url), str(error).replace(url, _shown(url))) from None
+        raise InvalidSetting("TACHO_REGISTRY_URL", _shown(url), str(error)) from None
 
 
 def _shown(url: str) -> str:
