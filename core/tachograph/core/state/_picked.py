@@ -13,12 +13,13 @@ from tachograph.core.causality import EventId
 from tachograph.core.state._gates import was_versioned
 from tachograph.core.state._model import AgentState, Letter, OpenCall, RunState
 from tachograph.core.state._parts import answered, was_received, was_sent, was_unrecorded, was_used, went_out
-from tachograph.schemas import Body, CallKind, CallOutcome, EffectClass, Picked, Usage
+from tachograph.schemas import Body, CallKind, CallOutcome, EffectClass, EndOutcome, Picked, Usage
 
 Apply: TypeAlias = "Callable[[RunState, AgentState, Picked], bool]"
 """Adds what was picked to a stream that is just before it; it does not move the stream."""
 
 _Meta: TypeAlias = "tuple[int, int, bytes, int | None]"
+_AgentFinished: TypeAlias = "tuple[int, int, bytes, int | None, EndOutcome, str | None]"
 _CallStarted: TypeAlias = "tuple[int, int, bytes, int | None, CallKind, str, str | None, EffectClass, bytes]"
 _CallFinished: TypeAlias = (
     "tuple[int, int, bytes, int | None, int, CallOutcome, str | None, Usage | None, bytes | None]"
@@ -26,6 +27,19 @@ _CallFinished: TypeAlias = (
 _MessageSent: TypeAlias = "tuple[int, int, bytes, int | None, str, str, bytes]"
 _MessageReceived: TypeAlias = "tuple[int, int, bytes, int | None, int, str]"
 _StateChanged: TypeAlias = "tuple[int, int, bytes, int | None, str, Body]"
+
+
+def _wholly(state: RunState, agent: AgentState, picked: _Meta) -> bool:
+    """A stream's first event is decoded; that it is picked makes the stream's name known for those behind it."""
+    del state, agent, picked
+    return False
+
+
+def _agent_finished(state: RunState, agent: AgentState, picked: _AgentFinished) -> bool:
+    del state
+    agent.status = "FINISHED"
+    _, _, _, _, agent.outcome, agent.error_type = picked
+    return True
 
 
 def _call_started(state: RunState, agent: AgentState, picked: _CallStarted) -> bool:
@@ -88,6 +102,8 @@ _GATED = frozenset({"approval", "retrieval"})
 PICKED = cast(
     "Mapping[str, tuple[tuple[str, ...], Apply]]",
     {
+        "AgentStarted": ((), _wholly),
+        "AgentFinished": (("outcome", "error.type"), _agent_finished),
         "CallStarted": (("kind", "name", "version", "effect", "arguments.digest"), _call_started),
         "CallChunk": ((), _position_only),
         "CallFinished": (("call_id", "outcome", "unrecorded", "usage", "result.digest"), _call_finished),
