@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Final, cast
 
 import orjson
@@ -22,8 +23,10 @@ _FORMAT: Final = 1
 _HASH_DIGITS: Final = 32
 _EVENTS_DIGITS: Final = 12
 
-_CODE: Final = ("_bytes", "_effects", "_fold", "_folding", "_model", "_parts", "_picked")
-"""Modules of `core.state` that decide what a state is; signatures and grades are made from it."""
+_ONLY_READ_IT: Final = frozenset(
+    {"__init__", "_digest", "_gate_rules", "_hits", "_repeats", "_replayability", "_signatures", "_waiting"}
+)
+"""Modules of `core.state` that are told by a state; all others decide what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +154,17 @@ def _state_of(data: bytes, name: str, run_id: str) -> RunState:
 def _made_by() -> _Made:
     """Hashes of the code that folds, of the schemas, and of the ids that they have in the registry of this release."""
     code = hashlib.sha256()
-    for module in _CODE:
-        code.update(files("tachograph.core.state").joinpath(f"{module}.py").read_bytes())
+    for file in _sorted(files("tachograph.core.state")):
+        if file.name.endswith(".py") and file.name.removesuffix(".py") not in _ONLY_READ_IT:
+            code.update(file.read_bytes())
     schema = hashlib.sha256()
     folder = files("tachograph.schemas").joinpath("avro")
-    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+    for file in _sorted(folder):
         if file.name.endswith(".avsc"):
             schema.update(file.read_bytes())
     registry = hashlib.sha256(folder.joinpath("ids.json").read_bytes())
     return _Made(*(hashed.hexdigest()[:_HASH_DIGITS] for hashed in (code, schema, registry)))
+
+
+def _sorted(folder: Traversable) -> list[Traversable]:
+    return sorted(folder.iterdir(), key=lambda file: file.name)
