@@ -18,14 +18,13 @@ from typing import Final
 from tachograph.stores.backend import Backend, KafkaSettings, S3Settings, Secret
 from tachograph.stores.kafka import EventConsumer
 from tachograph.stores.s3 import Bucket
-from tachograph.stream_processors.archive import run_archive
+from tachograph.stream_processors.archive import _processor, run_archive
 from tachograph.stream_processors.archive._outlet import Outlet
 from tachograph.stream_processors.archive._state import AuditStates
 
-POINTS: Final = (
-    "before put", "after put", "before findings", "after findings", "before audit", "after audit", "before commit",
-    "after commit",
-)  # fmt: skip
+POINTS: Final = tuple(
+    f"{where} {what}" for what in ("segment", "put", "findings", "audit", "commit") for where in ("before", "after")
+)
 
 
 def main(text: str, point: str = "", count: str = "0") -> None:
@@ -47,6 +46,7 @@ def main(text: str, point: str = "", count: str = "0") -> None:
 def _die_at(point: str, count: int) -> None:
     where, _, what = point.partition(" ")
     places: dict[str, tuple[object, str]] = {
+        "segment": (_processor, "write_segment"),
         "put": (Bucket, "put_new"),
         "findings": (Outlet, "flush"),
         "audit": (AuditStates, "save"),

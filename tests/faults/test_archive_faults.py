@@ -107,7 +107,7 @@ def servers(tmp_path: Path) -> Topology:
 
 def test_killed_at_every_point(servers: Topology) -> None:
     """Before and after each step of storing; the next life carries on, and what it does again counts once."""
-    lives, payloads = _Lives(servers), _fleets(18)
+    lives, payloads = _Lives(servers), _fleets(20)
     step = len(payloads) // len(POINTS)
     for number, point in enumerate(POINTS):
         publish(servers, payloads[number * step : (number + 1) * step])
