@@ -74,8 +74,8 @@ def _hlc(payload: bytes) -> int:
 
 def test_a_living_process_ships_while_it_records(tmp_path: Path) -> None:
     """`drain` waits for what is there; nobody else ships its spool meanwhile; the end of the process ships the rest."""
-    backend, home = backend_at(tmp_path, "kafka"), tmp_path / "home"
-    recorder = record(home, 2, 20, ship=backend)
+    backend, home = backend_at(tmp_path, "kafka", "s3"), tmp_path / "home"
+    recorder = record(home, 2, 20, large=20_000, ship=backend)
     assert recorder.shipper is not None
     drained = recorder.shipper.drain(SECONDS_MAX)
     assert drained.is_complete, drained
@@ -86,10 +86,14 @@ def test_a_living_process_ships_while_it_records(tmp_path: Path) -> None:
     recorder.close()
     assert recorder.shipper.statistics().waiting_bytes == 0
     check(home, backend, ledger_of(home))
-    with recorder.run("in a new spool"):
-        pass
+    before = recorder.shipper.statistics()
+    with recorder.run("in a new spool") as run, run.agent("worker") as agent:
+        agent.call(len, "x" * 20_000)
     recorder.close()
     check(home, backend, ledger_of(home))
+    after = recorder.shipper.statistics()
+    assert after.events == len(ledger_of(home)) > before.events
+    assert after.bodies > before.bodies > 0
 
 
 def test_settings_in_the_environment_make_a_recorder_ship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

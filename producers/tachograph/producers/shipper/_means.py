@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from tachograph.core.errors import InvalidSetting
 from tachograph.core.ports import ObjectStore
 from tachograph.producers.shipper._carrier import CONNECTIONS, Carrier
+from tachograph.producers.shipper._counters import Counters
 from tachograph.producers.shipper._transfer import Means
 from tachograph.stores import DirectoryObjects
 from tachograph.stores.backend import Backend, KafkaSettings, S3Settings
@@ -33,7 +35,9 @@ def topic_of(backend: Backend) -> str:
     return topic_name(_kafka(backend), EVENTS)
 
 
-def connect(home: Path, backend: Backend, on_failed: Callable[[Failed], None], stops: Callable[[], bool]) -> Means:
+def connect(
+    home: Path, backend: Backend, counters: Counters, on_failed: Callable[[Failed], None], stops: Callable[[], bool]
+) -> Means:
     """Everything that shipping from a home's directory needs, checked.
 
     Raises:
@@ -52,7 +56,7 @@ def connect(home: Path, backend: Backend, on_failed: Callable[[Failed], None], s
     except BaseException:
         registry.close()
         raise
-    return Means(topic, producer, registry, objects, carrier, stops)
+    return Means(topic, producer, registry, objects, carrier, stops, replace(counters))
 
 
 def disconnect(means: Means) -> None:
@@ -64,9 +68,11 @@ def disconnect(means: Means) -> None:
 
 
 def _store_maker(settings: S3Settings) -> Callable[[str], ObjectStore]:
-    from tachograph.stores.s3 import Bucket, S3Objects
+    from tachograph.stores.s3 import Bucket, Patience, S3Objects
 
-    bucket = Bucket(settings, connections=CONNECTIONS)
+    # The shipper tries again by itself: a call that does not return would hold up the end of its process.
+    patience = Patience(connect_seconds=3, answer_seconds=10, retries=0)
+    bucket = Bucket(settings, patience=patience, connections=CONNECTIONS)
     return lambda tenant: S3Objects(bucket, tenant)
 
 

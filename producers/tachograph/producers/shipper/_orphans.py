@@ -57,7 +57,7 @@ class _Orphans:
         if not spools:
             return Shipped(0, 0, 0, 0, 0, None)
         self._all_bytes = sum(map(self._backlog, spools))
-        means = connect(self._home, self._backend, self._refused, self._is_over)
+        means = connect(self._home, self._backend, self._counters, self._refused, self._is_over)
         reason = None
         try:
             for spool in spools:

@@ -118,7 +118,9 @@ class Run:
         """Ship a window of each spool; whether there was anything."""
         means = self._means
         if means is None:
-            means = self._means = connect(self._home, self._backend, self._refused, lambda: self._stopping)
+            means = self._means = connect(
+                self._home, self._backend, self._counters, self._refused, lambda: self._stopping
+            )
         self._adopt(means)
         moved = False
         for transfer in list(self._transfers):

@@ -59,6 +59,8 @@ class Means:
     """None: bodies stay where they are."""
     stops: Callable[[], bool]
     """Whether to give up."""
+    before: Counters
+    """What was counted before these were connected."""
 
 
 class Transfer:
@@ -118,8 +120,8 @@ class Transfer:
         counters, means = self._counters, self._means
         counters.events += mark.events - self.mark.events
         counters.bytes += size
-        counters.bodies = 0 if means.carrier is None else means.carrier.bodies
-        counters.resent = means.producer.statistics().resent
+        counters.bodies = means.before.bodies + (0 if means.carrier is None else means.carrier.bodies)
+        counters.resent = means.before.resent + means.producer.statistics().resent
         self.mark = mark
         return size > 0
 
