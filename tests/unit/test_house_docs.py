@@ -70,7 +70,9 @@ def test_the_makefile_verbs_are_documented() -> None:
     verbs = set(re.findall(r"^([a-z-]+):.*## \S", makefile, re.MULTILINE))
     phony = set(re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split())  # type: ignore[index]
     assert verbs == phony
-    named = {verb for path in DOCUMENTS for verb in re.findall(r"(?:`|^)make ([a-z-]+)", path.read_text(), re.MULTILINE)}
+    named = {
+        verb for path in DOCUMENTS for verb in re.findall(r"(?:`|^)make ([a-z-]+)", path.read_text(), re.MULTILINE)
+    }
     assert named - verbs == set()
 
 
