@@ -13,6 +13,7 @@ import pytest
 from chains import Chain, Clock, small_fleet
 from tachograph.core.errors import CallerError, InvalidSetting, MissingBody, StoreUnavailable
 from tachograph.stores import Home, LocalLog
+from tachograph.stores.backend import Backend
 
 
 def test_a_home_is_made_only_when_asked_for(tmp_path: Path) -> None:
@@ -136,6 +137,38 @@ def test_a_lost_key_is_said_so(tmp_path: Path, key: bytes | None) -> None:
     path.unlink() if key is None else path.write_bytes(key)
     with pytest.raises(StoreUnavailable, match=r"digest.key.*restore it from a backup"):
         Home.open(home.path)
+
+
+def test_a_home_takes_the_tenants_key(tmp_path: Path) -> None:
+    """So that it works with and without the setting, and its runs are read by every other home of the tenant."""
+    named = tmp_path / "tenant.key"
+    named.write_bytes(bytes(range(32)))
+    with_it = Home.open(tmp_path / "home", create=True, backend=Backend(digest_key_file=named))
+    without = Home.open(with_it.path, backend=Backend())
+    assert without.digester.digest(b"x") == with_it.digester.digest(b"x")
+    assert stat.S_IMODE((with_it.path / "keys" / "digest.key").stat().st_mode) == 0o600
+
+
+def test_a_home_under_another_key_is_refused(tmp_path: Path) -> None:
+    """Else all that it recorded would look damaged; the message names both files."""
+    named = tmp_path / "tenant.key"
+    named.write_bytes(bytes(range(32)))
+    home = Home.open(tmp_path / "home", create=True)
+    with pytest.raises(CallerError, match=r"home' has a digest key of its own.*tenant\.key") as caught:
+        Home.open(home.path, create=True, backend=Backend(digest_key_file=named))
+    assert caught.value.exit_code == 64
+    own = Home.open(home.path, backend=Backend(digest_key_file=home.path / "keys" / "digest.key"))
+    assert own.digester.digest(b"x") == home.digester.digest(b"x")
+
+
+def test_what_commands_keep_there_does_not_forbid_a_home(tmp_path: Path) -> None:
+    """`tacho dev up` and `tacho process` may come before the first run."""
+    for name in ("dev", "process"):
+        (tmp_path / "home" / name).mkdir(parents=True)
+    assert Home.open(tmp_path / "home", create=True).path == tmp_path / "home"
+    (tmp_path / "src").mkdir()
+    with pytest.raises(InvalidSetting, match="holds other things"):
+        Home.open(tmp_path, create=True)
 
 
 def test_lives_are_numbered_per_run_and_agent(tmp_path: Path) -> None:

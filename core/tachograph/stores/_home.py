@@ -19,7 +19,7 @@ from tachograph.stores._audit import AuditLog
 from tachograph.stores._catalogue import SqliteCatalogue
 from tachograph.stores._effect_claims import EffectClaims
 from tachograph.stores._files import create_once, reason_of, sync_directory
-from tachograph.stores._keys import ensure_key, read_key
+from tachograph.stores._keys import ensure_key, key_file_of, read_key
 from tachograph.stores._log import LocalLog
 from tachograph.stores._objects import DirectoryObjects
 from tachograph.stores._past_beside import PastBeside
@@ -31,12 +31,14 @@ from tachograph.stores.backend import Backend, backend_of, tenant_of
 if TYPE_CHECKING:
     from tachograph.stores._far import Far
     from tachograph.stores._union_catalogue import UnionCatalogue
-    from tachograph.stores.archive import ArchiveLog, UnionLog
+    from tachograph.stores.archive import ArchiveLog, SnapshotStore, UnionLog
     from tachograph.stores.s3 import CachedObjects
 
 HOME_VERSION = 1
 FORMAT = "format.json"
 _DIRECTORIES = ("incarnations", "keys", "log", "objects")
+_BESIDE = ("dev", "process")  # what `tacho dev` and `tacho process` keep here, perhaps before anything is recorded
+_KEY = Path("keys", "digest.key")
 
 
 class NoHome(CallerError):
@@ -66,6 +68,8 @@ class Home:
     """Of the directory alone."""
     archive: Final[ArchiveLog | None]
     """What all machines have shipped; None where S3 is not set."""
+    snapshots: Final[SnapshotStore | None]
+    """Folded states of archived runs; None where S3 is not set."""
     key_file: Final[Path]
     """Of the digest key."""
     digester: Final[Digester]
@@ -79,7 +83,7 @@ class Home:
         servers = backend or Backend()
         self.path = path
         self.own_catalogue = SqliteCatalogue(path / "catalogue.db", path / "log")
-        self.key_file = servers.digest_key_file or path / "keys" / "digest.key"
+        self.key_file = key_file_of(path / _KEY, servers.digest_key_file)
         self.digester = Digester(read_key(self.key_file))
         log, objects = LocalLog(path / "log", self.own_catalogue), DirectoryObjects(path / "objects")
         far: Far | None = None
@@ -88,6 +92,7 @@ class Home:
 
             far = reach(Near(path, log, self.own_catalogue, objects, self.digester), servers, servers.s3, tenant)
         self.archive = None if far is None else far.log.archive
+        self.snapshots = None if far is None else far.snapshots
         self.log = log if far is None else far.log
         self.catalogue = self.own_catalogue if far is None else far.catalogue
         self.objects = objects if far is None else far.objects
@@ -131,17 +136,17 @@ class Home:
             tenant: whose events are looked at in the archive; by default TACHO_TENANT, else `default`.
 
         Raises:
-            CallerError: there is no home, or a newer release made it.
+            CallerError: there is no home, a newer release made it, or it was made under another digest key.
             StoreUnavailable: the operating system refuses.
         """
         path = Path(path)
+        chosen = backend_of() if backend is None else backend
         try:
             if create and not _is_whole(path):
-                _create(path)
+                _create(path, chosen.digest_key_file)
             _check_format(path)
         except OSError as error:
             raise StoreUnavailable(str(path), reason_of(error)) from error
-        chosen = backend_of() if backend is None else backend
         return cls(path, keys, chosen, tenant or tenant_of())
 
     def new_spool(self, *, segment_bytes_max: int = SEGMENT_BYTES_MAX) -> SpoolWriter:
@@ -202,19 +207,19 @@ def _is_whole(path: Path) -> bool:
     return all((path / name).exists() for name in (FORMAT, *_DIRECTORIES))
 
 
-def _create(path: Path) -> None:
+def _create(path: Path, tenant_key: Path | None) -> None:
     """Everything first, `format.json` last: a home is one as soon as that is there."""
     path.mkdir(parents=True, exist_ok=True)
     foreign = [
         entry
         for entry in sorted(child.name for child in path.iterdir())
-        if entry not in _DIRECTORIES and not entry.startswith(".")
+        if entry not in (*_DIRECTORIES, *_BESIDE) and not entry.startswith(".")
     ]
     if foreign and not (path / FORMAT).exists():
         raise InvalidSetting("home", str(path), f"the directory holds other things ({foreign[0]!r}); name an empty one")
     for name in _DIRECTORIES:
         (path / name).mkdir(exist_ok=True)
-    ensure_key(path / "keys" / "digest.key")
+    ensure_key(path / _KEY, tenant_key)
     create_once(path / FORMAT, orjson.dumps({"format": "tachograph-home", "version": HOME_VERSION}) + b"\n")
 
 

@@ -165,10 +165,18 @@ def _undo(directory: Path, started: Mapping[str, Process]) -> None:
             write_state(directory, state.without_processes(list(started)))
 
 
+def _home_key(directory: Path) -> bytes:
+    """The digest key of the home that the servers are for, if it has one: what it recorded is read under that alone."""
+    try:
+        return (directory.parent / "keys" / KEY).read_bytes()
+    except OSError:
+        return b""
+
+
 def _told(directory: Path, state: State, started: tuple[str, ...]) -> DevServers:
     key = directory / KEY
     if not key.exists():
-        write_private(key, fresh_key())
+        write_private(key, _home_key(directory) or fresh_key())
     settings = settings_of(directory, state)
     lines = (f'{name.removeprefix("TACHO_").lower()} = "{_quoted(value)}"\n' for name, value in settings.items())
     write_private(directory / CONFIG, "".join(lines).encode())
