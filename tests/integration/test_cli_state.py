@@ -15,6 +15,7 @@ from tachograph.control._exit import ExitCode
 from tachograph.core.causality import EventId
 from tachograph.core.cut import cut_at_event
 from tachograph.core.state import empty, fold, state_bytes
+from tachograph.producers import Recorder, Run
 from tachograph.schemas import Event, decode
 from tachograph.stores import Home, causality_of, state_at
 
@@ -94,12 +95,65 @@ def test_offsets_of_the_log_are_lowered_to_a_cut(recorded: Recorded) -> None:
         assert shown["cut"]["closed"] is True
 
 
+def test_a_time_is_taken_to_the_millisecond(recorded: Recorded) -> None:
+    """No millisecond is lost on the way: a time that a float cannot hold is shown as it was said."""
+    for millisecond in range(0, 1000, 7):
+        when = f"2999-12-31T23:59:59.{millisecond:03}"
+        assert state(recorded, "--at", when)["at"].startswith(when.replace("T", " "))
+
+
+HUGE = "9" * 5000
+
+
 @pytest.mark.parametrize("when", ["mailer:99", "soon", "2026-13-01", "+1x", "nowhere/1:3", "x:y:z", "nobody#1.4"])
 def test_a_moment_that_cannot_be_is_named(recorded: Recorded, when: str) -> None:
     """The message repeats the value and says what can be said instead."""
     done = tacho("--home", recorded[0], "state", recorded[1], "--at", when)
     assert done.code == ExitCode.USAGE
     assert when in done.err
+
+
+@pytest.mark.parametrize("before", ["+", "mailer:", "mailer#1.", "x:", "0."])
+def test_a_huge_number_is_refused(recorded: Recorded, before: str) -> None:
+    """More digits than a number may have are a mistake of who typed them, not of Tachograph."""
+    assert tacho("--home", recorded[0], "state", recorded[1], "--at", f"{before}{HUGE}").code == ExitCode.USAGE
+
+
+@pytest.mark.parametrize("when", ["+999999999999999h", "0001-01-01T00:00+14:00", "9999-12-31T23:59-14:00"])
+def test_a_time_outside_the_calendar_is_refused(recorded: Recorded, when: str) -> None:
+    """There is no date to show it by."""
+    done = tacho("--home", recorded[0], "state", recorded[1], "--at", when)
+    assert done.code == ExitCode.USAGE
+    assert when in done.err
+
+
+def test_only_an_agent_of_the_run_can_be_shown(recorded: Recorded) -> None:
+    """`--agent` narrows to one, which may have to begin yet; a name that nobody has is refused."""
+    shown = state(recorded, "--agent", "mailer")
+    assert [agent["agent"] for agent in shown["runs"][0]["agents"]] == ["mailer"]
+    assert state(recorded, "--at", "2001-01-01", "--agent", "mailer")["runs"][0]["agents"] == []
+    done = tacho("--home", recorded[0], "state", recorded[1], "--agent", "nobody")
+    assert done.code == ExitCode.USAGE
+    assert "mailer" in done.err
+
+
+@pytest.mark.parametrize("agent", ["a:b", "run-x", "run-x:2", "team/one", "cafe/one"])
+def test_agents_may_have_any_name_that_is_allowed(tmp_path: Path, agent: str) -> None:
+    """Steps and events are found by the names of agents that look like other things, too."""
+
+    def alone(run: Run) -> None:
+        with run.agent(agent) as one:
+            one.now()
+            one.set_state("done", value=True)
+
+    with Recorder(tmp_path / "home") as recorder:
+        recorder.record(alone)
+    (run_id,) = Home.open(tmp_path / "home").log.run_ids()
+    for when in (f"{agent}#1.2", f"{run_id}/{agent}#1.2"):
+        assert state((tmp_path / "home", run_id), "--at", when)["at"] == f"{run_id}/{agent}#1.2"
+        past = tacho("--home", tmp_path / "home", "past", when, "--json")
+        assert past.result["event_id"] == f"{run_id}/{agent}#1.2"
+    assert state((tmp_path / "home", run_id), "--at", f"{agent}:1")["at"].startswith(f"{run_id}/{agent}#1.")
 
 
 def test_past_and_future_part_the_run(recorded: Recorded) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from tachograph.control._homes import started_ms
 from tachograph.core.causality import EventId
@@ -20,11 +20,22 @@ HELP = (
     "run's start), or offsets of the log (PLACE:OFFSET,…); default: the end"
 )
 
-_AFTER = re.compile(r"\+(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h)?")
+_AFTER = re.compile(r"\+(?P<number>[0-9]{1,18}(?:\.[0-9]{1,18})?)(?P<unit>ms|s|m|h)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
-_EVENT = re.compile(r"(?P<agent>[^#]+)#(?P<incarnation>\d+)\.(?P<seq>\d+)")
-_STEP = re.compile(r"(?P<agent>[^#:]+)(#(?P<incarnation>\d+))?:(?P<number>\d+)")
+_CLOCK = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?")
+_EVENT = re.compile(r"(?P<agent>[^#]+)#(?P<incarnation>[0-9]{1,18})\.(?P<seq>[0-9]{1,18})")
+_STEP = re.compile(r"(?P<agent>[^#]+)(#(?P<incarnation>[0-9]{1,18}))?:(?P<number>[0-9]{1,18})")
+
+_WHOLE = re.compile(r"run-[^/#]*/.+")
+"""An event id that names its run; an agent may be called `run-…`, too."""
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_MS = timedelta(milliseconds=1)
+_YEARS_MS = (
+    (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MS,
+    (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MS,
+)
+"""The first and the last millisecond that a calendar can show."""
 
 _END_OF_MS = (1 << 16) - 1
 """Every count within a millisecond: a time stands for all that happened in its last one."""
@@ -65,6 +76,8 @@ def moment_of(text: str | None, home: Home, run_ids: Sequence[str], events: Sequ
         return Moment(str(named), lambda known: cut_at_event(known, named))
     at_ms = _time_ms(text, started_ms(events))
     if at_ms is not None:
+        if not _YEARS_MS[0] <= at_ms <= _YEARS_MS[1]:
+            raise UnknownMoment(text, "it lies outside the years 1 to 9999")
         return Moment(_time_text(at_ms, started_ms(events)), lambda known: cut_at_time(known, at_ms << 16 | _END_OF_MS))
     if ":" in text:
         positions = positions_at(home.log, run_ids, text)
@@ -81,7 +94,7 @@ def _event(text: str, run_id: str | None) -> EventId | None:
     match = _EVENT.fullmatch(text)
     if match is None:
         return None
-    if run_id is None or text.startswith("run-"):
+    if run_id is None or _WHOLE.fullmatch(text):
         return EventId.parse(text)
     return EventId(run_id, match["agent"], int(match["incarnation"]), int(match["seq"]))
 
@@ -115,9 +128,9 @@ def _time_ms(text: str, start_ms: int) -> int | None:
     except ValueError:
         return None
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1000)
+    return (moment - _EPOCH) // _MS
 
 
 def _time_text(at_ms: int, start_ms: int) -> str:
-    shown = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(" ", "milliseconds")
+    shown = (_EPOCH + at_ms * _MS).isoformat(" ", "milliseconds")
     return f"{shown} ({(at_ms - start_ms) / 1000:+.3f} s)"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from tachograph.control._answer import Answer, Document
 from tachograph.control._at import event_of
+from tachograph.control._errors import AmbiguousRun
 from tachograph.control._homes import LATEST, load_run, open_home, resolve_run
 from tachograph.control._parser import Commands, add_command
 from tachograph.control._preview import Previewer
@@ -15,7 +16,7 @@ from tachograph.control._settings import Settings
 from tachograph.control._timeline import Row, timeline_of
 from tachograph.core.causality import EventId
 from tachograph.core.cut import Causality, Cone, Stream, future, past
-from tachograph.core.errors import CallerError
+from tachograph.core.errors import CallerError, UnknownRun
 from tachograph.stores import Home, causality_of, linked_runs
 
 _ROWS_MAX = 200
@@ -65,11 +66,26 @@ def _event(home: Home, text: str) -> EventId:
     run_text, _, rest = text.partition("/")
     if "#" in run_text:
         run_text, rest = LATEST, text
-    run_id = resolve_run(home, run_text)
+    try:
+        run_id = resolve_run(home, run_text)
+    except (UnknownRun, AmbiguousRun):
+        latest = _agents_run(home, text)
+        if latest is None:
+            raise
+        run_id, rest = latest, text
     event_id = event_of(rest, run_id)
     if event_id is None:
         raise NotAnEvent(text)
     return event_id
+
+
+def _agents_run(home: Home, text: str) -> str | None:
+    """The latest run, where it has the agent that an event is named by alone: ids of agents may hold a `/`, too."""
+    latest = next(reversed(list(home.log.run_ids())), None)
+    if latest is None:
+        return None
+    agents = {agent_id for agent_id, _ in load_run(home, latest).state.agents}
+    return latest if text.rpartition("#")[0] in agents else None
 
 
 def _rows(home: Home, run_id: str, cone: Cone) -> list[Row]:

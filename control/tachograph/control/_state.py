@@ -13,10 +13,11 @@ from tachograph.control._preview import Previewer
 from tachograph.control._screen import Part, Screen, Span
 from tachograph.control._settings import Settings
 from tachograph.core.causality import EventId, hlc_ms
-from tachograph.core.cut import Skew, Wait, waits
+from tachograph.core.cut import Causality, Skew, Wait, waits
+from tachograph.core.errors import InvalidSetting
 from tachograph.core.state import AgentState, EffectRecord, RunState, deadlocked
 from tachograph.schemas import ROOT_AGENT_ID, EffectState
-from tachograph.stores import FleetState, linked_runs, state_at
+from tachograph.stores import FleetState, causality_of, linked_runs, state_at
 
 _PENDING = frozenset({EffectState.PLANNED, EffectState.EXECUTING, EffectState.UNKNOWN})
 
@@ -39,12 +40,21 @@ def _state(arguments: argparse.Namespace, settings: Settings) -> Answer:
     if arguments.fleet:
         run_ids += [other for other in linked_runs(home.catalogue.runs(), run_id) if other != run_id]
     moment = moment_of(arguments.at, home, run_ids, load_run(home, run_id).events)
-    fleet = state_at(home.log, run_ids, moment.make)
-    agent = None if arguments.agent is None else str(arguments.agent)
+    known = causality_of(home.log, run_ids)
+    agent = _asked(arguments.agent, known)
+    fleet = state_at(home.log, run_ids, moment.make, known)
     preview = Previewer(home)
     return Answer(
         _document(fleet, moment, agent, preview), lambda screen: _render(screen, fleet, moment, agent, preview)
     )
+
+
+def _asked(agent: str | None, known: Causality) -> str | None:
+    """The agent that is to be shown, which need not have begun at the cut; None: all."""
+    agents = {stream.agent_id for stream in known.streams()}
+    if agent is not None and agent not in agents:
+        raise InvalidSetting("--agent", agent, f"no such agent in this run; it has {', '.join(sorted(agents))}")
+    return agent
 
 
 def _document(fleet: FleetState, moment: Moment, agent: str | None, preview: Previewer) -> dict[str, Document]:
@@ -144,8 +154,10 @@ def _render_cut(screen: Screen, fleet: FleetState, moment: Moment) -> None:
     proof = fleet.proof
     closed = Span("closed", "good") if proof.is_closed else Span("not closed", "bad")
     screen.line("Cut at ", Span(moment.text, "bold"), ": ", closed)
+    lost = len(proof.missing)
+    inside = f"all but {lost} are inside" if lost else "each is inside"
     screen.line(
-        f"  {proof.events} events of {proof.streams} streams; each of their {proof.edges} causes in other streams is inside"
+        f"  {proof.events} events of {proof.streams} streams; of their {proof.edges} causes in other streams {inside}"
     )
     for missing in proof.missing:
         screen.line(Span("  missing  ", "warn"), f"{missing} is a cause, and not in the evidence")

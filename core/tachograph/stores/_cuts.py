@@ -19,7 +19,7 @@ _PLACES_MAX = 5
 
 _ARCHIVED = re.compile(r"/segments/(?P<topic>[^/]+)/(?P<partition>[0-9]+)/[0-9]+-(?P<last>[0-9]+)-[^/]*$")
 
-_OFFSET = re.compile(r"(?P<place>[^,]+):(?P<offset>[0-9]+)")
+_OFFSET = re.compile(r"(?P<place>[^,]+):(?P<offset>[0-9]{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
