@@ -1,0 +1,112 @@
+"""Servers stop, hang, crash and come back while a fleet is recorded: nothing is lost on the whole way to the catalogue."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from pipeline import Pipeline, work
+from services import fresh_backend, own, own_kafka, s3_settings
+from tachograph.producers import Recorder
+from tachograph.stores import rebuild
+from tachograph.stores.backend import KafkaSettings, RedisSettings, RegistrySettings, Secret
+
+IMPATIENT = {"socket.timeout.ms": "1000", "request.timeout.ms": "500", "connections.max.idle.ms": "3000"}
+"""Of librdkafka, far below what an outage in these tests takes."""
+
+
+def drained(recorder: Recorder, seconds: float) -> bool:
+    """Whether all that was recorded is with the brokers."""
+    assert recorder.shipper is not None
+    return recorder.shipper.drain(seconds).is_complete
+
+
+def rest(seconds: float) -> None:
+    """As long as an outage lasts: longer than what clients wait."""
+    threading.Event().wait(seconds)
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed", "silent"])
+def test_a_broker_is_away_for_longer_than_clients_wait(tmp_path: Path, how: str) -> None:
+    """In order, with -9, or without a word; recording goes on, and all is there once it is back on its disk."""
+    with own_kafka(tmp_path / "kafka") as cluster:
+        kafka = KafkaSettings(cluster.address, IMPATIENT)
+        pipeline = Pipeline(replace(fresh_backend(tmp_path, "registry", "s3", "redis"), kafka=kafka), tmp_path)
+        broker = cluster.servers[0]
+        with pipeline.processors(), pipeline.recorder() as recorder:
+            for number in range(3):
+                work(recorder, f"before {number}")
+            assert drained(recorder, 60)
+            {"stopped": broker.stop, "killed": broker.kill, "silent": broker.freeze}[how]()
+            for number in range(3):
+                work(recorder, f"meanwhile {number}", large=30_000)
+            assert not drained(recorder, 5)
+            if how == "silent":
+                broker.thaw()
+            else:
+                broker.start()
+            work(recorder, "after")
+            assert drained(recorder, 60)
+            recorder.close()
+            pipeline.check()
+
+
+def test_redis_is_flushed_and_restarted(tmp_path: Path) -> None:
+    """What was told meanwhile waits; what was forgotten is made anew from the archive, and is the same."""
+    with own("redis", tmp_path / "own") as redis:
+        backend = replace(fresh_backend(tmp_path), redis=RedisSettings(Secret(f"{redis.address}/0")))
+        pipeline = Pipeline(backend, tmp_path)
+        with pipeline.processors(), pipeline.recorder() as recorder:
+            for number in range(4):
+                work(recorder, f"before {number}")
+            assert drained(recorder, 60)
+            pipeline.settle()
+            redis.servers[0].kill()
+            for number in range(4):
+                work(recorder, f"meanwhile {number}")
+            recorder.close()
+            redis.servers[0].start()
+            pipeline.settle()
+            with Redis.from_url(f"{redis.address}/0") as client:
+                client.flushall()
+            assert rebuild(pipeline.far_home(), check=True).differences
+            rebuild(pipeline.far_home(), check=False)
+            pipeline.check()
+
+
+def test_s3_is_away(tmp_path: Path) -> None:
+    """Killed in the middle: events wait for their bodies, offsets for their segments."""
+    with own("s3", tmp_path / "own") as store:
+        backend = replace(fresh_backend(tmp_path, "kafka", "redis"), s3=s3_settings(store.address, "bucket"))
+        pipeline = Pipeline(backend, tmp_path)
+        with pipeline.processors(), pipeline.recorder() as recorder:
+            work(recorder, "before", large=30_000)
+            assert drained(recorder, 60)
+            store.servers[0].kill()
+            work(recorder, "meanwhile", large=30_000)
+            assert not drained(recorder, 2)
+            store.servers[0].start()
+            assert drained(recorder, 60)
+            recorder.close()
+            pipeline.check()
+
+
+def test_the_registry_is_away(tmp_path: Path) -> None:
+    """Whoever knows the schemas goes on: recorders that start, shippers, processors."""
+    with own("registry", tmp_path / "own") as registry:
+        backend = replace(fresh_backend(tmp_path, "kafka", "s3", "redis"), registry=RegistrySettings(registry.address))
+        pipeline = Pipeline(backend, tmp_path)
+        with pipeline.processors():
+            with pipeline.recorder() as recorder:
+                work(recorder, "before")
+                assert drained(recorder, 60)
+            pipeline.settle()
+            registry.servers[0].kill()
+            with pipeline.recorder() as recorder:
+                work(recorder, "meanwhile")
+                assert drained(recorder, 60)
+            pipeline.check()
