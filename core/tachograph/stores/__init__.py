@@ -8,6 +8,7 @@ what redaction took out of them, sealed. What is derived from the log can be reb
 from tachograph.stores._audit import Access, AuditLog
 from tachograph.stores._catalogue import SqliteCatalogue
 from tachograph.stores._catalogue_port import Catalogue
+from tachograph.stores._cut_base import state_from_snapshot
 from tachograph.stores._cuts import FleetState, InvalidOffsets, causality_of, linked_runs, positions_at, state_at
 from tachograph.stores._findings import Finding, FindingKind, VerifyReport
 from tachograph.stores._home import Home
@@ -53,5 +54,6 @@ __all__ = [
     "positions_at",
     "rebuild",
     "state_at",
+    "state_from_snapshot",
     "verify_home",
 ]

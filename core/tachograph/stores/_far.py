@@ -15,7 +15,7 @@ from tachograph.stores._catalogue_port import Catalogue
 from tachograph.stores._log import LocalLog
 from tachograph.stores._objects import DirectoryObjects
 from tachograph.stores._union_catalogue import UnionCatalogue
-from tachograph.stores.archive import ArchiveCatalogue, ArchiveLog, UnionLog
+from tachograph.stores.archive import ArchiveCatalogue, ArchiveLog, SnapshotStore, UnionLog
 from tachograph.stores.backend import Backend, RedisSettings, S3Settings
 from tachograph.stores.s3 import Bucket, CachedObjects, S3Objects
 
@@ -37,6 +37,7 @@ class Far(NamedTuple):
     log: UnionLog
     catalogue: UnionCatalogue
     objects: CachedObjects
+    snapshots: SnapshotStore
 
 
 def reach(near: Near, backend: Backend, s3: S3Settings, tenant: str) -> Far:
@@ -57,7 +58,7 @@ def reach(near: Near, backend: Backend, s3: S3Settings, tenant: str) -> Far:
     objects = CachedObjects(
         near.objects, S3Objects(bucket, tenant), is_whole=lambda key, data: near.digester.digest(data) == key
     )
-    return Far(log, UnionCatalogue(near.catalogue, far), objects)
+    return Far(log, UnionCatalogue(near.catalogue, far), objects, SnapshotStore(bucket, tenant))
 
 
 def _catalogue(archive: ArchiveLog, log: UnionLog, near: Near, redis: RedisSettings | None, tenant: str) -> Catalogue:

@@ -71,7 +71,7 @@ ON CONFLICT (run_id) DO UPDATE SET touched = touched + 1, first_hlc = min(first_
 
 
 _PARTS = """
-SELECT name, first_hlc, range FROM placed
+SELECT name, first_hlc, last_hlc, range FROM placed
 WHERE run_id = ?1 AND name NOT IN (SELECT name FROM covered WHERE run_id = ?1) ORDER BY first_hlc, name
 """
 
@@ -82,6 +82,7 @@ class Part(NamedTuple):
     name: str
     """Of the segment."""
     first_hlc: int
+    last_hlc: int
     range: BlockRange
 
 
@@ -137,8 +138,8 @@ class SegmentCache:
 
     def parts(self, run_id: str) -> Sequence[Part]:
         """Where a run lies, by its first event; empty where it is not known as of the last refresh."""
-        rows = cast("list[tuple[str, int, bytes]]", self.database.rows(_PARTS, (run_id,)))
-        return [Part(name, first_hlc, _range_of(data)) for name, first_hlc, data in rows]
+        rows = cast("list[tuple[str, int, int, bytes]]", self.database.rows(_PARTS, (run_id,)))
+        return [Part(name, first, last, _range_of(data)) for name, first, last, data in rows]
 
     def _new(self, folder: str, *, whole: bool) -> list[str]:
         query = "SELECT name FROM segments WHERE folder = ? ORDER BY name DESC"

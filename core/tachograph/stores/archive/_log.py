@@ -99,6 +99,28 @@ class ArchiveLog:
             raise UnknownRun(run_id, f"the archive {self._bucket.endpoint}", nearest(run_id, known))
         return self.read(parts)
 
+    def read_behind(self, run_id: str, hlc: int, events: int, until: int | None = None) -> list[Stored] | None:
+        """A run's events behind a moment, where exactly so many lie up to it; segments that end before are not read.
+
+        Args:
+            run_id: of the run, as of the last refresh.
+            hlc: the moment.
+            events: how many there are up to and with it.
+            until: events behind this one may be left out.
+
+        Returns:
+            The events in order; None where there are more or fewer up to the moment, as when some came late.
+
+        Raises:
+            CorruptFrame, StoreUnavailable: as `read_run`.
+        """
+        parts = self.cache.parts(run_id)
+        whole = sum(part.range.events for part in parts if part.last_hlc <= hlc)
+        rest = [part for part in parts if part.last_hlc > hlc and (until is None or part.first_hlc <= until)]
+        found = list(self.read(rest))
+        later = [stored for stored in found if address_of(stored.payload).hlc > hlc]
+        return later if whole + len(found) - len(later) == events else None
+
     def read(self, parts: Sequence[Part]) -> Iterator[Stored]:
         """The events of parts of one run, which are sorted by their first event; each event once."""
         before: _Ordered | None = None

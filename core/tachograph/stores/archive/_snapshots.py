@@ -22,6 +22,7 @@ _LOG: Final = logging.getLogger("tachograph.snapshots")
 _FORMAT: Final = 1
 _HASH_DIGITS: Final = 32
 _EVENTS_DIGITS: Final = 12
+_HLC_DIGITS: Final = 20
 
 _ONLY_READ_IT: Final = frozenset(
     {"__init__", "_digest", "_gate_rules", "_hits", "_repeats", "_replayability", "_signatures", "_waiting"}
@@ -71,7 +72,8 @@ class SnapshotStore:
         """
         data = _document(state)
         digest = hashlib.sha256(data).hexdigest()[:_HASH_DIGITS]
-        name = f"{self._folder(state.run_id)}{state.events:0{_EVENTS_DIGITS}}-{digest}.json"
+        place = f"{state.events:0{_EVENTS_DIGITS}}-{state.hlc:0{_HLC_DIGITS}}"
+        name = f"{self._folder(state.run_id)}{place}-{digest}.json"
         if not self._bucket.put_new(name, data) and self._bucket.get(name) != data:
             self._bucket.mend(name, data)
         return SnapshotPointer(self._tenant, state.run_id, name, state.events, state.hlc)
@@ -107,6 +109,16 @@ class SnapshotStore:
                 high = middle
         return best
 
+    def newest_before(self, run_id: str, hlc: int | None = None) -> RunState | None:
+        """The state of a run's newest usable snapshot in which no clock stands higher than `hlc`; None: than any.
+
+        Raises:
+            StoreUnavailable: the bucket cannot be read.
+        """
+        names = sorted(self._bucket.names(self._folder(run_id)), reverse=True)
+        fitting = (name for name in names if hlc is None or _hlc_of(name) <= hlc)
+        return next((state for name in fitting if (state := self._read(run_id, name)) is not None), None)
+
     def _read(self, run_id: str, name: str) -> RunState | None:
         data = self._bucket.get(name)
         if data is None:
@@ -119,6 +131,12 @@ class SnapshotStore:
 
     def _folder(self, run_id: str) -> str:
         return f"{name_part(self._tenant)}/snapshots/{name_part(run_id)}/"
+
+
+def _hlc_of(name: str) -> int:
+    """What a snapshot's name says; beyond every clock where it says nothing."""
+    parts = name.rpartition("/")[2].split("-")
+    return int(parts[1]) if len(parts) > 1 and parts[1].isdigit() else 1 << 64
 
 
 def _is_within(state: RunState, at: Mapping[tuple[str, int], int]) -> bool:
