@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from time import monotonic
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
 from tachograph.stores.backend import KafkaSettings
@@ -59,7 +59,7 @@ def read_all(settings: KafkaSettings, topic: str) -> list[Record]:
     try:
         partitions = client.list_topics(topic, timeout=SECONDS_MAX).topics[topic].partitions
         starts = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions]
-        ends = {number: client.get_watermark_offsets(TopicPartition(topic, number))[1] for number in partitions}
+        ends = {number: end_of(client, topic, number) for number in partitions}
         client.assign(starts)
         records: list[Record] = []
         while any(end > position(client, topic, number) for number, end in ends.items()):
@@ -67,6 +67,18 @@ def read_all(settings: KafkaSettings, topic: str) -> list[Record]:
         return records
     finally:
         client.close()
+
+
+def end_of(client: Consumer, topic: str, number: int) -> int:
+    """Offset behind the last record of a partition; a client that is new may not have heard of its leader yet."""
+    until = monotonic() + SECONDS_MAX
+    while True:
+        try:
+            return client.get_watermark_offsets(TopicPartition(topic, number), timeout=SECONDS_MAX)[1]
+        except KafkaException:
+            if monotonic() > until:
+                raise
+            client.poll(0.1)
 
 
 def position(client: Consumer, topic: str, number: int) -> int:

@@ -42,7 +42,6 @@ MISSING: Final = frozenset(
         KafkaError.UNKNOWN_TOPIC_OR_PART,
         KafkaError.UNKNOWN_TOPIC_ID,
         KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001 as above
-        KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001 as above
     }
 )
 TOO_LARGE: Final = frozenset(
