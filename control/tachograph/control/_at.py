@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from tachograph.control._homes import started_ms
-from tachograph.core.causality import EventId
+from tachograph.core.causality import EventId, hlc_ms
 from tachograph.core.cut import Causality, Cut, cut_at_event, cut_at_positions, cut_at_time
 from tachograph.core.errors import CallerError
 from tachograph.core.replay import step_positions
-from tachograph.schemas import Event
+from tachograph.schemas import Event, decode_meta
 from tachograph.stores import Home, positions_at
 
 HELP = (
@@ -47,6 +46,10 @@ class Moment:
 
     text: str
     make: Callable[[Causality], Cut]
+    is_time: bool = False
+    """Whether it is a time, or the end: then a snapshot may lie before it."""
+    until: int | None = None
+    """The time, as an hlc; None for the end."""
 
 
 class UnknownMoment(CallerError):
@@ -57,28 +60,30 @@ class UnknownMoment(CallerError):
         super().__init__(f"--at {text!r}: {reason}. Say {HELP.removeprefix('when: ')}.")
 
 
-def moment_of(text: str | None, home: Home, run_ids: Sequence[str], events: Sequence[Event]) -> Moment:
+def moment_of(text: str | None, home: Home, run_ids: Sequence[str], events: Callable[[], Sequence[Event]]) -> Moment:
     """The moment that a text names.
 
     Args:
         text: as in HELP; None: the end.
         home: where the runs lie.
         run_ids: of the fleet; the first is the run that was asked for.
-        events: of that run.
+        events: gives those of that run; asked for where a step is named.
 
     Raises:
         UnknownMoment: there is none.
     """
     if text is None:
-        return Moment("the end", lambda known: Cut({stream: known.last(stream) for stream in known.streams()}))
+        return Moment("the end", _end, is_time=True)
     named = _event(text, run_ids[0]) or _step(text, run_ids[0], events)
     if named is not None:
         return Moment(str(named), lambda known: cut_at_event(known, named))
-    at_ms = _time_ms(text, started_ms(events))
+    start_ms = _started_ms(home, run_ids[0])
+    at_ms = _time_ms(text, start_ms)
     if at_ms is not None:
         if not _YEARS_MS[0] <= at_ms <= _YEARS_MS[1]:
             raise UnknownMoment(text, "it lies outside the years 1 to 9999")
-        return Moment(_time_text(at_ms, started_ms(events)), lambda known: cut_at_time(known, at_ms << 16 | _END_OF_MS))
+        until = at_ms << 16 | _END_OF_MS
+        return Moment(_time_text(at_ms, start_ms), lambda known: cut_at_time(known, until), is_time=True, until=until)
     if ":" in text:
         positions = positions_at(home.log, run_ids, text)
         return Moment(text, lambda known: cut_at_positions(known, positions))
@@ -99,12 +104,21 @@ def _event(text: str, run_id: str | None) -> EventId | None:
     return EventId(run_id, match["agent"], int(match["incarnation"]), int(match["seq"]))
 
 
-def _step(text: str, run_id: str, events: Sequence[Event]) -> EventId | None:
+def _end(known: Causality) -> Cut:
+    return Cut({stream: known.last(stream) for stream in known.streams()})
+
+
+def _started_ms(home: Home, run_id: str) -> int:
+    """When a run began, milliseconds since 1970; only its first event is read."""
+    return next((hlc_ms(decode_meta(stored.payload).hlc) for stored in home.log.read_run(run_id)), 0)
+
+
+def _step(text: str, run_id: str, events: Callable[[], Sequence[Event]]) -> EventId | None:
     match = _STEP.fullmatch(text)
     if match is None:
         return None
     agent = match["agent"]
-    steps = step_positions(events)
+    steps = step_positions(events())
     lives = [incarnation for agent_id, incarnation in steps if agent_id == agent]
     if not lives:
         return None

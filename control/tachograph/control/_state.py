@@ -17,7 +17,7 @@ from tachograph.core.cut import Causality, Skew, Wait, waits
 from tachograph.core.errors import InvalidSetting
 from tachograph.core.state import AgentState, EffectRecord, RunState, deadlocked
 from tachograph.schemas import ROOT_AGENT_ID, EffectState
-from tachograph.stores import FleetState, causality_of, linked_runs, state_at
+from tachograph.stores import FleetState, Home, causality_of, linked_runs, state_at, state_from_snapshot
 
 _PENDING = frozenset({EffectState.PLANNED, EffectState.EXECUTING, EffectState.UNKNOWN})
 
@@ -39,14 +39,28 @@ def _state(arguments: argparse.Namespace, settings: Settings) -> Answer:
     run_ids = [run_id]
     if arguments.fleet:
         run_ids += [other for other in linked_runs(home.catalogue.runs(), run_id) if other != run_id]
-    moment = moment_of(arguments.at, home, run_ids, load_run(home, run_id).events)
-    known = causality_of(home.log, run_ids)
-    agent = _asked(arguments.agent, known)
-    fleet = state_at(home.log, run_ids, moment.make, known)
+    moment = moment_of(arguments.at, home, run_ids, lambda: load_run(home, run_id).events)
+    asked = None if arguments.agent is None else str(arguments.agent)
+    fleet = _from_snapshot(home, run_ids, moment, asked)
+    agent = asked
+    if fleet is None:
+        known = causality_of(home.log, run_ids)
+        agent = _asked(asked, known)
+        fleet = state_at(home.log, run_ids, moment.make, known)
     preview = Previewer(home)
     return Answer(
         _document(fleet, moment, agent, preview), lambda screen: _render(screen, fleet, moment, agent, preview)
     )
+
+
+def _from_snapshot(home: Home, run_ids: Sequence[str], moment: Moment, agent: str | None) -> FleetState | None:
+    """The state built on a snapshot, where that can be, and has begun the agent that is asked for."""
+    if not moment.is_time or len(run_ids) > 1:
+        return None
+    fleet = state_from_snapshot(home, run_ids[0], moment.until)
+    if fleet is None or agent is None:
+        return fleet
+    return fleet if any(agent == agent_id for agent_id, _ in fleet.runs[run_ids[0]].agents) else None
 
 
 def _asked(agent: str | None, known: Causality) -> str | None:
