@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -23,6 +24,7 @@ def main() -> int:
     )
     parser.add_argument("--output", type=Path, default=Path("bench/results/latest.json"))
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what is written is removed then, too
     measured = [row for name in options.groups for row in _measured(list(GROUPS[name]), options)]
     _show(measured)
     options.output.parent.mkdir(parents=True, exist_ok=True)

@@ -45,6 +45,15 @@ def waits(work: Callable[[int], None], count: int) -> Figures:
     return {"p50_us": spans[count // 2], "p99_us": spans[min(count - 1, count * 99 // 100)]}
 
 
+def fresh_directory() -> Path:
+    """An empty directory for a subject, which is gone when the benchmark is over."""
+    return Path(tempfile.mkdtemp(prefix="bench-", dir=os.environ.get(_PLACE)))
+
+
+_PLACE = "TACHOGRAPH_BENCH_PLACE"
+"""Where subjects write: they are killed, so that what they leave is removed by the process that started them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One row: ours against one baseline."""
@@ -119,10 +128,10 @@ class Worker:
 @cache
 def _environment() -> dict[str, str]:
     """Sources are compiled once, as an installer does: what is measured is no compiler."""
-    directory = tempfile.mkdtemp(prefix="bench-bytecode-")
+    directory = tempfile.mkdtemp(prefix="bench-")
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment = kept | {"PYTHONPYCACHEPREFIX": directory}
+    environment = kept | {"PYTHONPYCACHEPREFIX": f"{directory}/bytecode", _PLACE: directory}
     subprocess.run([sys.executable, "-c", _COMPILED], check=True, env=environment)
     return environment
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
-
 from dbos import DBOS
 
-from bench._measure import Subject, timed
+from bench._measure import Subject, fresh_directory, timed
 from bench._payload import pairs
 
 _PAIRS = pairs(256)
@@ -14,7 +12,7 @@ _PAIRS = pairs(256)
 
 def step() -> Subject:
     """One step of a workflow: arguments and result checkpointed."""
-    directory = tempfile.mkdtemp(prefix="bench-dbos-")
+    directory = fresh_directory()
     DBOS(
         config={
             "name": "bench",

@@ -6,14 +6,12 @@ import asyncio
 import hashlib
 import io
 import os
-import tempfile
-from pathlib import Path
 from typing import Any, cast
 
 import fastavro
 import orjson
 
-from bench._measure import Subject, timed
+from bench._measure import Subject, fresh_directory, timed
 from bench._payload import pairs
 
 _PAIRS = pairs(256)
@@ -38,7 +36,7 @@ _FINISHED = _schema("Finished", ("call_id", "long"), ("outcome", "string"), ("re
 
 def durable_write() -> Subject:
     """write + fdatasync of what an effect must have on disk before it leaves, one by one."""
-    file = os.open(Path(tempfile.mkdtemp(prefix="bench-floor-")) / "log", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    file = os.open(fresh_directory() / "log", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     blobs = [orjson.dumps(arguments) + bytes(400) for arguments, _ in _PAIRS]
 
     def work(count: int) -> None:

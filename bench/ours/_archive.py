@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 from itertools import count as counting
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Final
 
 from confluent_kafka import Consumer, Producer
 
-from bench._measure import Figures, Subject, timed
+from bench._measure import Figures, Subject, fresh_directory, timed
 from bench._servers import kafka, s3
 from bench.ours._ship import _recorded
 from tachograph.schemas import write_container
@@ -74,7 +73,7 @@ def plain() -> Subject:
 
     def run(count: int) -> Figures:
         events = _published(settings, published, count)
-        directory = Path(tempfile.mkdtemp(prefix="bench-archive-"))
+        directory = fresh_directory()
         consumer = Consumer(
             {
                 "bootstrap.servers": settings.bootstrap,

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import random
-import tempfile
 from functools import cache
-from pathlib import Path
 
 import fastavro
 
-from bench._measure import Figures, Subject, timed
+from bench._measure import Figures, Subject, fresh_directory, timed
 from bench._payload import arguments, result, text
 from bench.ours._verify import _schema
 from tachograph.core.boundary import Agent, Run, tool
@@ -69,7 +67,7 @@ async def _turn(agent: Agent, neighbour: str, rng: random.Random, number: int) -
 @cache
 def payloads() -> tuple[bytes, ...]:
     """The events of one run of the desk, in the order in which they were written."""
-    home = Path(tempfile.mkdtemp(prefix="bench-fold-")) / "home"
+    home = fresh_directory() / "home"
     recorder = Recorder(home, redaction=NO_REDACTION)
     asyncio.run(recorder.record(_desk))
     recorder.close()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 import threading
 from itertools import count as counting
-from pathlib import Path
 from typing import Final
 
 import fastavro
 from confluent_kafka import Consumer, Producer
 
-from bench._measure import Figures, Subject, timed
+from bench._measure import Figures, Subject, fresh_directory, timed
 from bench._servers import kafka, s3
 from bench.ours._fold import payloads
 from bench.ours._verify import _schema
@@ -49,7 +47,7 @@ def fold() -> Subject:
         outlet = FoldOutlet(settings)
         bucket, chosen, metrics = Bucket(s3(name)), FoldSettings(group=name), FoldMetrics()
         patience = Patience(60, 1, threading.Event(), metrics.faults.inc)
-        past = StoredPast(bucket, Path(tempfile.mkdtemp(prefix="bench-fold-")), patience, 5)
+        past = StoredPast(bucket, fresh_directory(), patience, 5)
         processor = FoldProcessor(
             past, Books(bucket), outlet, lambda value: value, settings=chosen, metrics=metrics, patience=patience,
             beat=lambda: None,

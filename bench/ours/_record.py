@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
-from bench._measure import Figures, Subject, timed, waits
+from bench._measure import Figures, Subject, fresh_directory, timed, waits
 from bench._payload import pairs
 from tachograph.core.boundary import SyncAgent
 from tachograph.core.redaction import DEFAULT_POLICY, NO_REDACTION, RedactionPolicy
@@ -22,7 +19,7 @@ class _Fleet:
     """One agent with one tool, recording for as long as the subject lives."""
 
     def __init__(self, policy: RedactionPolicy, *, addressed: bool = False, raw: bool = False) -> None:
-        home = Path(tempfile.mkdtemp(prefix="bench-ours-")) / "home"
+        home = fresh_directory() / "home"
         self.recorder = Recorder(home, redaction=policy, raw=raw)
         self._pairs = _ADDRESSED if addressed else _PAIRS
         self.answer: dict[str, object] = {}

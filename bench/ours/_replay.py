@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
-from pathlib import Path
 
-from bench._measure import Subject, timed
+from bench._measure import Subject, fresh_directory, timed
 from bench.ours import _fleet
 from tachograph.core.ports import ReplayOptions
 from tachograph.core.redaction import NO_REDACTION
@@ -44,7 +42,7 @@ def bulk_two() -> Subject:
 
 
 def _bulk(jobs: int) -> Subject:
-    home = Path(tempfile.mkdtemp(prefix="bench-bulk-")) / "home"
+    home = fresh_directory() / "home"
     with Recorder(home, redaction=NO_REDACTION) as recorder:
         for _ in range(_BULK_RUNS):
             asyncio.run(recorder.record(_fleet.batched, _BULK_CALLS))
@@ -59,7 +57,7 @@ def _bulk(jobs: int) -> Subject:
 
 
 def _subject(entrypoint: object) -> Subject:
-    home = Path(tempfile.mkdtemp(prefix="bench-replay-")) / "home"
+    home = fresh_directory() / "home"
     recorder = Recorder(home, redaction=NO_REDACTION)
     asyncio.run(recorder.record(entrypoint, _CALLS))  # type: ignore[arg-type]
     recorder.close()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from itertools import count as counting
 from pathlib import Path
 from typing import Final
 
 from confluent_kafka import Producer
 
-from bench._measure import Figures, Subject, timed
+from bench._measure import Figures, Subject, fresh_directory, timed
 from bench._payload import pairs
 from bench._servers import kafka
 from tachograph.core.redaction import NO_REDACTION
@@ -101,7 +100,7 @@ def _plain(*, with_all: bool) -> Subject:
 def _recorded(known: list[Path], count: int) -> Path:
     """A home with at least so many events; recorded once."""
     if not known:
-        home = Path(tempfile.mkdtemp(prefix="bench-ship-")) / "home"
+        home = fresh_directory() / "home"
         taken = pairs(256)
         with Recorder(home, redaction=NO_REDACTION) as recorder:
             for number in range(_RUNS):

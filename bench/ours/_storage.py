@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-import tempfile
-from pathlib import Path
 
-from bench._measure import Subject
+from bench._measure import Subject, fresh_directory
 from bench._payload import text
 from tachograph.producers import Recorder
 
@@ -26,7 +24,7 @@ def new_content() -> Subject:
 
 
 def _stored() -> int:
-    home = Path(tempfile.mkdtemp(prefix="bench-storage-")) / "home"
+    home = fresh_directory() / "home"
     rng = random.Random(11)
     recorder = Recorder(home)
     messages: list[dict[str, str]] = []

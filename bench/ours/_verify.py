@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
-import tempfile
 from pathlib import Path
 
 import fastavro
 
-from bench._measure import Figures, Subject, timed
+from bench._measure import Figures, Subject, fresh_directory, timed
 from bench.ours import _fleet
 from tachograph.core.redaction import NO_REDACTION
 from tachograph.producers import Recorder
@@ -21,7 +20,7 @@ _CALLS = 20_000
 
 def recorded() -> tuple[Path, str]:
     """A home with one run of `_CALLS` calls."""
-    home = Path(tempfile.mkdtemp(prefix="bench-verify-")) / "home"
+    home = fresh_directory() / "home"
     recorder = Recorder(home, redaction=NO_REDACTION)
     asyncio.run(recorder.record(_fleet.sequential, _CALLS))
     recorder.close()

@@ -59,7 +59,7 @@ async def desk(run):
         task = asyncio.create_task(beside())
         found = await BLOCKING
         await task
-        await agent.call(work, found)
+        await agent.call(work, [found, *SEEN])
 """
 
 
@@ -79,8 +79,8 @@ def replays(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replays]:
         # The thread gives its own loop something to do and waits for it.
         "asyncio.to_thread(lambda: asyncio.run_coroutine_threadsafe(agent.call(answers, 7), LOOP).result())",
         "asyncio.to_thread(lambda: [asyncio.run_coroutine_threadsafe(answers(n), LOOP).result() for n in range(3)])",
-        # And without waiting.
-        "asyncio.to_thread(lambda: (LOOP.call_soon_threadsafe(SEEN.append, 1), len(SEEN))[1])",
+        # And without waiting; the thread itself could not tell whether it was done already.
+        "asyncio.to_thread(lambda: LOOP.call_soon_threadsafe(SEEN.append, 1) and None)",
         # No loop runs there, nor is there a current agent, unless the context goes along.
         "LOOP.run_in_executor(None, lambda: (str(current_agent()), str(asyncio._get_running_loop())))",
         "asyncio.to_thread(lambda: (current_agent().id, str(asyncio._get_running_loop())))",
