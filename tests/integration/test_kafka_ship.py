@@ -25,7 +25,7 @@ from tachograph.core.errors import InvalidSetting
 from tachograph.producers import Recorder
 from tachograph.producers.shipper import Shipper, ship
 from tachograph.stores import DirectoryObjects, Home, LocalLog, verify_home
-from tachograph.stores.backend import Backend
+from tachograph.stores.backend import Backend, KafkaSettings
 from tachograph.stores.kafka import TopicMissing, ensure_topics
 from tachograph.stores.s3 import Bucket, S3Objects
 from tachograph.stores.shipping import Shipment, stuck_of
@@ -218,3 +218,14 @@ def test_a_missing_topic_is_named(tmp_path: Path) -> None:
     assert recorder.shipper.drain(SECONDS_MAX).is_complete
     recorder.close()
     check(tmp_path / "living", backend, ledger_of(tmp_path / "living"))
+
+
+def test_what_is_left_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A recorder is closed by its user, and again as the process ends; the second time there is nothing new to say."""
+    record(tmp_path, 1, 1).close()
+    (spool,) = LocalLog(tmp_path / "log").spools()
+    shipper = Shipper(tmp_path, Backend(kafka=KafkaSettings("127.0.0.1:1")), exit_seconds=0.0)
+    shipper.follow(spool.path)
+    assert not shipper.close().is_complete
+    assert not shipper.close().is_complete
+    assert len([said for said in caplog.messages if "bytes of spools are not shipped" in said]) == 1
