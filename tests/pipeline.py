@@ -21,6 +21,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 import pytest
@@ -29,7 +30,6 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 import archive_topology
 import fold_topology
-from archive_topology import wait_until
 from kafka_support import read_all
 from tachograph.core.boundary import Sources
 from tachograph.core.causality import EventId
@@ -328,7 +328,7 @@ def run_role(role: str, directory: Path, backend: Backend, stop: threading.Event
 
 
 def _until(is_so: Callable[[], bool], reason: Callable[[], str], seconds: float = SECONDS_MAX) -> None:
-    try:
-        wait_until(is_so, seconds)
-    except AssertionError:
-        raise AssertionError(reason()) from None
+    end = monotonic() + seconds
+    while not is_so():
+        assert monotonic() < end, reason()
+        threading.Event().wait(0.2)
