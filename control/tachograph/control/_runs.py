@@ -35,7 +35,7 @@ def _runs(arguments: argparse.Namespace, settings: Settings) -> Answer:
     chosen = chosen[-limit:] if limit else chosen
     return Answer(
         {"runs": [run_document(run) for run in chosen]},
-        lambda screen: _render(screen, chosen, short_ids([run.run_id for run in every])),
+        lambda screen: _render(screen, chosen, short_ids([run.run_id for run in every]), among=len(every)),
     )
 
 
@@ -69,9 +69,9 @@ def run_document(run: RunRow) -> dict[str, Document]:
     }
 
 
-def _render(screen: Screen, runs: Sequence[RunRow], short: dict[str, str]) -> None:
+def _render(screen: Screen, runs: Sequence[RunRow], short: dict[str, str], *, among: int) -> None:
     if not runs:
-        screen.line("No runs. Record some, or try `tacho demo`.")
+        screen.line(f"None of {among} runs is such." if among else "No runs. Record some, or try `tacho demo`.")
         return
     header = ["RUN", "NAME", "STATUS", "FIDELITY", "AGENTS", "EVENTS", "UNKNOWN", "SIGNATURES"]
     screen.table(header, [_row(run, short[run.run_id]) for run in runs])
