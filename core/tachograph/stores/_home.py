@@ -95,6 +95,7 @@ class Home:
         self.snapshots = None if far is None else far.snapshots
         self.log = log if far is None else far.log
         self.catalogue = self.own_catalogue if far is None else far.catalogue
+        self._far_catalogue = None if far is None else far.catalogue.far
         self.objects = objects if far is None else far.objects
         self.raw = RawBodies(path / "raw", keys or TenantKeys(path / "keys" / "tenant"))
         self.effect_claims = EffectClaims(path / "claims")
@@ -111,10 +112,12 @@ class Home:
     def past_effects_beside(self, own: Collection[str]) -> PastEffects:
         """The same for whoever wrote some spools: he knows what is in them, so that they need not be read.
 
+        What is UNKNOWN is asked of the servers, where there are some: it may have been decided at another machine.
+
         Args:
             own: their names; it may grow.
         """
-        return PastBeside(self.own_catalogue, own)
+        return PastBeside(self.own_catalogue, own, self._far_catalogue)
 
     @classmethod
     def open(
