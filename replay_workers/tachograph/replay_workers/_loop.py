@@ -8,13 +8,13 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context
-from time import process_time  # before a guard replaces it: it is no input of control logic
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple, Unpack, cast
 
 from tachograph.core.boundary import Outside, control_tape
 from tachograph.replay_workers._halt import Halt
 from tachograph.replay_workers._lent import Lent
 from tachograph.replay_workers._places import StreamKey
+from tachograph.replay_workers._rest import others_rest
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -30,9 +30,6 @@ THREAD_SECONDS = 0.0005
 _THREAD_NAME = "asyncio_0"
 _THREADS_WAIT_SECONDS = 5.0
 """Real seconds that an idle loop waits for threads which control logic started itself, as often as these compute."""
-
-_IDLE_SHARE = 0.01
-"""Threads that use less of the processor wait themselves."""
 
 
 class Task(asyncio.Task[Any]):  # whatever its coroutine gives
@@ -164,13 +161,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def wait_for_threads(self) -> bool:
         """Wait until a thread of control logic has given the loop something to do; False if none will."""
         while threading.active_count() - sum(lent.waits_for_loop for lent, _ in self._lent) > 1:
-            before = process_time()
-            if self._woken.wait(_THREADS_WAIT_SECONDS):
+            if others_rest(_THREADS_WAIT_SECONDS, self._woken.wait):
+                return False
+            if self._woken.is_set():
                 self._woken.clear()
                 self._take_back()
                 return True
-            if process_time() - before < _IDLE_SHARE * _THREADS_WAIT_SECONDS:
-                return False
         return False
 
     def new_task(self) -> int:

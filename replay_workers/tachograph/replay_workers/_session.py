@@ -23,11 +23,9 @@ from tachograph.replay_workers._places import StreamKey
 from tachograph.replay_workers._rehydrate import rehydrated
 from tachograph.replay_workers._schedule import SILENT_TURNS_MAX, Schedule
 from tachograph.replay_workers._stream import Stream
+from tachograph.replay_workers._turns import Turns
 from tachograph.replay_workers._unit import Unit
 from tachograph.schemas import CallOutcome
-
-_THREAD_WAIT_SECONDS = 0.5
-"""A thread that is out of its recorded turn waits so long for the others to do something."""
 
 
 class Session(Notes):
@@ -55,10 +53,8 @@ class Session(Notes):
         self.main = unit.entrypoint.partition(":")[0]
         """The module that the entry point is in."""
         self._texts: dict[str, str] = {}
-        self._lock = threading.RLock()
-        self._turns = threading.Condition(self._lock)
-        self._taken = 0
-        """Steps that were taken, by any thread."""
+        self._turns = Turns()
+        self._lock = self._turns.lock
         self._threads_before = threading.active_count()
         self.spun = False
         """Whether control logic was stopped because it went on and on without a step."""
@@ -129,24 +125,24 @@ class Session(Notes):
                 raise self.halt()
             if match.step is not None:
                 self._passed(stream, match.step, tentative=match.tentative)
-                self._turns.notify_all()
+                self._turns.taken()
             if step.number > self.unit.steps_max:
                 self.miss(f"{stream.key[0]!r} was stopped after {self.unit.steps_max} steps, the most that was allowed")
                 raise self.halt()
             return match
 
     def _wait_for_turn(self, stream: Stream, matcher: Matcher, step: Step) -> None:
-        """Control logic has threads: each waits here until what the recording has before its step has been done.
+        """Control logic has threads: each waits here until what the recording has before its step has been done."""
 
-        Nobody waits longer than the others take to do anything at all.
-        """
-        taken = -1
-        while taken != self._taken and not matcher.diverged and not self.schedule.halted:
+        def is_turn() -> bool:
             expected = matcher.expected
-            if expected is not None and _is_same(expected, step) and self.schedule.is_turn(stream.key, expected.number):
-                return
-            taken = self._taken
-            self._turns.wait_for(lambda: self._taken != taken, _THREAD_WAIT_SECONDS)  # noqa: B023 called right here
+            if expected is None or not _is_same(expected, step):
+                return matcher.diverged or self.schedule.halted
+            return self.schedule.is_turn(stream.key, expected.number) or matcher.diverged or self.schedule.halted
+
+        expected = matcher.expected
+        place = self.order.begins[stream.key][expected.number - 1] if expected is not None else len(self.order.places)
+        self._turns.wait(place, is_turn)
 
     def outcome(self, request: Request, stream: Stream, step: Step, fixture: Fixture) -> Outcome:
         """A recorded outcome, as control logic got it."""
@@ -255,7 +251,6 @@ class Session(Notes):
         return stream
 
     def _passed(self, stream: Stream, step: Step, *, tentative: bool) -> None:
-        self._taken += 1
         self.schedule.began(stream.key, step.number)
         if not tentative and step.seq > stream.latest_seq and step.kind != "agent":
             stream.latest_seq = step.seq
