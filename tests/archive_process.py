@@ -18,8 +18,8 @@ from typing import Final
 from tachograph.stores.backend import Backend, KafkaSettings, S3Settings, Secret
 from tachograph.stores.kafka import EventConsumer
 from tachograph.stores.s3 import Bucket
+from tachograph.stream_processors._outlet import Outlet
 from tachograph.stream_processors.archive import _processor, run_archive
-from tachograph.stream_processors.archive._outlet import Outlet
 from tachograph.stream_processors.archive._state import AuditStates
 
 POINTS: Final = tuple(

@@ -19,11 +19,12 @@ from tachograph.stores.backend import Backend, KafkaSettings
 from tachograph.stores.kafka import EventConsumer, EventProducer, Failed, Record, TopicPlan, ensure_topics, topic_name
 from tachograph.stores.registry import SchemaRegistry
 from tachograph.stores.s3 import Bucket
-from tachograph.stream_processors.archive import ArchiveSettings, StatusAddress, run_archive
+from tachograph.stream_processors import StatusAddress
+from tachograph.stream_processors.archive import ArchiveSettings, run_archive
 
 PARTITIONS = 3
 QUICK = ArchiveSettings(
-    segment_bytes=20_000, segment_seconds=0.5, poll_seconds=0.1, fault_seconds=20, pause_seconds=0.1
+    group="archive", segment_bytes=20_000, segment_seconds=0.5, poll_seconds=0.1, fault_seconds=20, pause_seconds=0.1
 )
 
 
@@ -134,7 +135,7 @@ def archived(topology: Topology, tenant: str = "default") -> Counter[bytes]:
     return Counter(stored.payload for run_id in log.run_ids() for stored in log.read_run(run_id))
 
 
-def committed(topology: Topology, group: str = QUICK.group) -> int:
+def committed(topology: Topology, group: str | None = QUICK.group) -> int:
     """How many records of the events topic the group has committed."""
     client = Consumer({"bootstrap.servers": topology.kafka.bootstrap, "group.id": group})
     try:

@@ -14,10 +14,11 @@ from tachograph.core.findings import Finding, RunFinding, SignatureFinding, find
 from tachograph.core.state import Folding, RunState, empty
 from tachograph.schemas import decode_meta
 from tachograph.stores.kafka import EventConsumer, TopicPlan, ensure_topics, topic_name
-from tachograph.stream_processors.archive import StatusAddress
+from tachograph.stream_processors import StatusAddress
 from tachograph.stream_processors.fold import FoldLimits, FoldSettings, run_fold
 
 QUICK = FoldSettings(
+    group="fold",
     limits=FoldLimits(snapshot_events_min=10, small_events_max=5),
     checkpoint_seconds=0.3,
     checkpoint_records=400,

@@ -50,10 +50,9 @@ def fold() -> Subject:
         past = StoredPast(bucket, fresh_directory(), patience, 5)
         processor = FoldProcessor(
             past, Books(bucket), outlet, lambda value: value, settings=chosen, metrics=metrics, patience=patience,
-            beat=lambda: None,
         )  # fmt: skip
         with EventConsumer(settings, name, [topic_name(settings, "events")], on_revoked=processor.revoked) as consumer:
-            processor.attach(consumer)
+            processor.attach(consumer, lambda: None)
             first = consumer.poll(1, 30)
 
             def work(_count: int) -> None:

@@ -31,7 +31,8 @@ from tachograph.core.findings import Condition, IntegrityFinding, SegmentFinding
 from tachograph.schemas import HASH, decode, prefix_of
 from tachograph.stores.backend import Backend
 from tachograph.stores.s3 import S3Refused
-from tachograph.stream_processors.archive import ArchiveSettings, StatusAddress, run_archive
+from tachograph.stream_processors import StatusAddress
+from tachograph.stream_processors.archive import ArchiveSettings, run_archive
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tachograph.core.errors import InvalidSetting
 from tachograph.core.state import state_bytes
 from tachograph.stores.archive import SnapshotStore
 from tachograph.stores.backend import Backend
-from tachograph.stream_processors.archive import StatusAddress
+from tachograph.stream_processors import StatusAddress
 from tachograph.stream_processors.fold import FoldSettings, run_fold
 
 

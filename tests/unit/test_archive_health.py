@@ -6,7 +6,7 @@ import threading
 import urllib.error
 import urllib.request
 
-from tachograph.stream_processors.archive._health import StatusServer, Watchdog
+from tachograph.stream_processors._health import StatusServer, Watchdog
 from tachograph.stream_processors.archive._metrics import ArchiveMetrics
 
 

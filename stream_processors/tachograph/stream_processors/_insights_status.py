@@ -9,8 +9,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Gauge
 
 from tachograph.stores.backend import Backend
-from tachograph.stream_processors.archive import StatusAddress
-from tachograph.stream_processors.archive._health import StatusServer, Watchdog
+from tachograph.stream_processors._health import StatusAddress, StatusServer, Watchdog
 from tachograph.stream_processors.insights import InsightsStatistics, run_insights
 
 STALL_SECONDS: Final = 300.0

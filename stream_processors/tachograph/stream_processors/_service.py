@@ -12,7 +12,8 @@ from typing import Final
 from tachograph.core.errors import InvalidSetting
 from tachograph.core.ports import ProcessOptions
 from tachograph.stores.backend import Backend, backend_of
-from tachograph.stream_processors.archive import StatusAddress, run_archive
+from tachograph.stream_processors._health import StatusAddress
+from tachograph.stream_processors.archive import run_archive
 from tachograph.stream_processors.fold import run_fold
 
 

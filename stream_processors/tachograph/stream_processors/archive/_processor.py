@@ -19,13 +19,13 @@ from tachograph.stores.kafka import (
     TopicPartition,
 )
 from tachograph.stores.s3 import Bucket, S3Unreachable
+from tachograph.stream_processors._outlet import Outlet, integrity_finding, is_told, segment_finding
+from tachograph.stream_processors._sources import monotonic_s
 from tachograph.stream_processors.archive._compactor import Compactor
 from tachograph.stream_processors.archive._gather import PartitionGather
 from tachograph.stream_processors.archive._metrics import ArchiveMetrics
-from tachograph.stream_processors.archive._outlet import Outlet, integrity_finding, is_told, segment_finding
 from tachograph.stream_processors.archive._screen import Poison, Screen
 from tachograph.stream_processors.archive._settings import ArchiveSettings
-from tachograph.stream_processors.archive._sources import monotonic_s
 from tachograph.stream_processors.archive._state import AuditStates
 
 _LOG: Final = logging.getLogger("tachograph.archive")

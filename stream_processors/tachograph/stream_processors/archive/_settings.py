@@ -12,8 +12,8 @@ from tachograph.core.errors import InvalidSetting
 class ArchiveSettings:
     """Bounds of an archive processor."""
 
-    group: str = "tacho-archive"
-    """The consumer group: its members share the partitions."""
+    group: str | None = None
+    """The consumer group: its members share the partitions. None: named after the topics."""
     segment_bytes: int = 16 << 20
     """A partition's events are stored once there are so many bytes: one request to S3, quick to read back."""
     segment_seconds: float = 30

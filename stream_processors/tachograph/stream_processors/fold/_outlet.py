@@ -7,7 +7,7 @@ import orjson
 from tachograph.stores.archive import SnapshotPointer
 from tachograph.stores.backend import KafkaSettings
 from tachograph.stores.kafka import topic_name
-from tachograph.stream_processors.archive._outlet import Outlet
+from tachograph.stream_processors._outlet import Outlet
 
 _FORMAT = 1
 

@@ -11,7 +11,8 @@ from tachograph.core.errors import EvidenceBroken
 from tachograph.core.state import RunState
 from tachograph.stores.archive import ArchiveLog, SnapshotPointer, SnapshotStore
 from tachograph.stores.s3 import Bucket, name_part
-from tachograph.stream_processors.fold._patience import Patience, monotonic_s
+from tachograph.stream_processors._sources import monotonic_s
+from tachograph.stream_processors.fold._patience import Patience
 
 _LOG: Final = logging.getLogger("tachograph.fold")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from threading import Event
 from typing import Final, TypeVar
 
 from tachograph.stores.kafka import KafkaUnavailable
 from tachograph.stores.s3 import S3Unreachable
+from tachograph.stream_processors._sources import monotonic_s
 
 _LOG: Final = logging.getLogger("tachograph.fold")
 
@@ -19,11 +19,6 @@ FAULTS = (S3Unreachable, KafkaUnavailable)
 """What passes by itself."""
 
 _TIMES: Final = 8
-
-
-def monotonic_s() -> float:
-    """Seconds of a clock that only goes forward."""
-    return time.monotonic()
 
 
 class Patience:

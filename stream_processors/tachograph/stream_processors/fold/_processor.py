@@ -10,11 +10,12 @@ from typing import Final
 
 from tachograph.stores.kafka import CommitRefused, EventConsumer, Record, TopicPartition
 from tachograph.stores.registry import UnknownSchemaId
+from tachograph.stream_processors._sources import monotonic_s
 from tachograph.stream_processors.fold._books import Books
 from tachograph.stream_processors.fold._metrics import FoldMetrics
 from tachograph.stream_processors.fold._outlet import FoldOutlet
 from tachograph.stream_processors.fold._past import StoredPast
-from tachograph.stream_processors.fold._patience import FAULTS, Patience, monotonic_s
+from tachograph.stream_processors.fold._patience import FAULTS, Patience
 from tachograph.stream_processors.fold._settings import FoldSettings
 from tachograph.stream_processors.fold._step import FoldStep
 from tachograph.stream_processors.fold._values import Checkpoint, FoldStatistics
@@ -51,7 +52,6 @@ class FoldProcessor:
         settings: bounds.
         metrics: counts.
         patience: with S3 and Kafka.
-        beat: called whenever something was done.
     """
 
     def __init__(
@@ -64,7 +64,6 @@ class FoldProcessor:
         settings: FoldSettings,
         metrics: FoldMetrics,
         patience: Patience,
-        beat: Callable[[], None],
     ) -> None:
         self._past = past
         self._books = books
@@ -73,14 +72,15 @@ class FoldProcessor:
         self._settings = settings
         self._metrics = metrics
         self._patiently = patience
-        self._beat = beat
+        self._beat: Callable[[], None] = _silent
         self._parts: dict[TopicPartition, _Part] = {}
         self._consumer: EventConsumer | None = None
         self._savers = ThreadPoolExecutor(settings.savers, "fold-saver")
 
-    def attach(self, consumer: EventConsumer) -> None:
-        """Whose offsets are committed."""
+    def attach(self, consumer: EventConsumer, beat: Callable[[], None]) -> None:
+        """Whose offsets are committed, and what is called whenever something was done."""
         self._consumer = consumer
+        self._beat = beat
 
     def take(self, records: Sequence[Record]) -> None:
         """Fold a batch, and carry out the checkpoints that are due.
@@ -203,3 +203,7 @@ class FoldProcessor:
             self._beat()
         if checkpoint.snapshots:
             self._outlet.flush(self._settings.flush_seconds)
+
+
+def _silent() -> None:
+    """Nobody listens yet."""

@@ -13,8 +13,8 @@ from tachograph.stream_processors.fold._limits import FoldLimits
 class FoldSettings:
     """Bounds of a fold processor."""
 
-    group: str = "tacho-fold"
-    """The consumer group: its members share the partitions."""
+    group: str | None = None
+    """The consumer group: its members share the partitions. None: named after the topics."""
     limits: FoldLimits = field(default_factory=FoldLimits)
     """Of each partition."""
     checkpoint_seconds: float = 5

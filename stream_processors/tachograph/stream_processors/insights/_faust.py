@@ -30,6 +30,10 @@ PATIENCE_SECONDS: Final = 300.0
 STOP_SECONDS: Final = 15.0
 """How long a stop may take: aiokafka waits for ever for a broker that is gone."""
 
+METADATA_MS_MAX: Final = 5_000
+"""How old what is known of topics may be. A member that joins while brokers fail knows none, and Faust gives it no
+partitions then: it would read nothing until this is over."""
+
 _PAUSE_SECONDS_MAX: Final = 5.0
 
 
@@ -102,6 +106,8 @@ class FaustTransport:
         self._patience_seconds = PATIENCE_SECONDS
         self.events = 0
         """Acknowledged so far."""
+        self.waits = False
+        """Whether a server fails, so that nothing can be acknowledged."""
         self.alive_at = time.monotonic()
         """When the loop last came round: it is never blocked for long."""
 
@@ -146,7 +152,7 @@ class FaustTransport:
             self.alive_at = time.monotonic()
             if app.should_stop:
                 reason = f"Faust stopped by itself: {app.crash_reason!r}"
-                self._give_up(StoreUnavailable(f"kafka {self._settings.bootstrap}", reason))
+                self.give_up(StoreUnavailable(f"kafka {self._settings.bootstrap}", reason))
                 return
             await self._flush()
             if self.alive_at - idle_at >= 1:
@@ -175,17 +181,20 @@ class FaustTransport:
             try:
                 await asyncio.get_running_loop().run_in_executor(None, work)
             except StoreUnavailable as error:
+                self.waits = True
                 if time.monotonic() - began > self._patience_seconds:
-                    return self._give_up(error)
+                    return self.give_up(error)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _PAUSE_SECONDS_MAX)
                 self.alive_at = time.monotonic()
             except Exception as error:  # noqa: BLE001 Faust would take the events for done
-                return self._give_up(error)
+                return self.give_up(error)
             else:
+                self.waits = False
                 return True
 
-    def _give_up(self, error: Exception) -> bool:
+    def give_up(self, error: Exception) -> bool:
+        """End, with nothing more acknowledged; `run` raises the error. Returns False."""
         self._failure = error
         self._over.set()
         return False
@@ -208,6 +217,7 @@ def _app(settings: KafkaSettings, group: str) -> _App:
         broker_credentials=_credentials(settings),
         broker_session_timeout=10.0,
         consumer_auto_offset_reset="earliest",
+        consumer_metadata_max_age_ms=METADATA_MS_MAX,
         store="memory://",
         key_serializer="raw",
         value_serializer="raw",

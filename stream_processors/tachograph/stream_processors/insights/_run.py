@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
-from tachograph.core.errors import InvalidSetting
+from tachograph.core.errors import InvalidSetting, StoreUnavailable
 from tachograph.stores.backend import Backend, KafkaSettings, RedisSettings
-from tachograph.stores.kafka import topic_name
+from tachograph.stores.kafka import GroupWatch, topic_name
 from tachograph.stores.redis import RedisCatalogue
 from tachograph.stream_processors.insights._applier import Applier, InsightsStatistics
 from tachograph.stream_processors.insights._faust import FaustTransport
 from tachograph.stream_processors.insights._publish import Publisher
+from tachograph.stream_processors.insights._stall import STALL_SECONDS, watch_group
 from tachograph.stream_processors.insights._trends import Trends
 
 GROUP: Final = "insights"
@@ -48,7 +50,11 @@ class Catalogues:
 
 
 def run_insights(
-    backend: Backend, stop: threading.Event, *, report: Callable[[InsightsStatistics], None] | None = None
+    backend: Backend,
+    stop: threading.Event,
+    *,
+    report: Callable[[InsightsStatistics], None] | None = None,
+    stall_seconds: float = STALL_SECONDS,
 ) -> InsightsStatistics:
     """Work until told to stop; what has come by then is applied and acknowledged.
 
@@ -56,10 +62,12 @@ def run_insights(
         backend: with Kafka and Redis.
         stop: set from another thread or a signal handler.
         report: is told the statistics about every second.
+        stall_seconds: how long a partition with records may stand still.
 
     Raises:
         InvalidSetting: Kafka or Redis is not set.
-        StoreUnavailable: a server failed for longer than it is waited for; everything can be started again.
+        StoreUnavailable: a server failed for longer than it is waited for, or a partition stands still; everything can
+            be started again.
     """
     kafka, redis = _required(backend)
     trends = Trends()
@@ -73,7 +81,7 @@ def run_insights(
             report(applier.statistics())
 
     try:
-        asyncio.run(_work(kafka, applier, idle, stop))
+        asyncio.run(_work(kafka, applier, idle, stop, stall_seconds))
         applier.publish_trends()
     finally:
         publisher.close()
@@ -81,14 +89,26 @@ def run_insights(
     return applier.statistics()
 
 
-async def _work(kafka: KafkaSettings, applier: Applier, idle: Callable[[], None], stop: threading.Event) -> None:
+async def _work(
+    kafka: KafkaSettings, applier: Applier, idle: Callable[[], None], stop: threading.Event, stall_seconds: float
+) -> None:
     topics = [topic_name(kafka, name) for name in ("findings", "replays")]
-    transport = FaustTransport(kafka, topic_name(kafka, GROUP), topics, applier.apply, idle)
+    group = topic_name(kafka, GROUP)
+    transport = FaustTransport(kafka, group, topics, applier.apply, idle)
     stopping = asyncio.Event()
     looking = asyncio.create_task(_look(stop, stopping))
+    loop = asyncio.get_running_loop()
+
+    def on_still(places: str) -> None:
+        error = StoreUnavailable(f"kafka {kafka.bootstrap}", f"{places} did not move for {stall_seconds:.0f} s")
+        with suppress(RuntimeError):  # the loop is over already
+            loop.call_soon_threadsafe(transport.give_up, error)
+
+    ended = watch_group(lambda: GroupWatch(kafka, group, topics), lambda: transport.waits, on_still, stall_seconds)
     try:
         await transport.run(stopping)
     finally:
+        ended.set()
         looking.cancel()
 
 

@@ -1,4 +1,4 @@
-"""Whether the archive is alive: liveness means progress, looked at from a thread of its own."""
+"""Whether a processor is alive: liveness means progress, looked at from a thread of its own."""
 
 from __future__ import annotations
 
@@ -6,20 +6,30 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from tachograph.stream_processors.archive._sources import monotonic_s
+from tachograph.stream_processors._sources import monotonic_s
 
-_LOG: Final = logging.getLogger("tachograph.archive")
+_LOG: Final = logging.getLogger("tachograph.processors")
 
 EXIT_STALLED: Final = 75
 """EX_TEMPFAIL: whoever supervises the process starts it again."""
 
 _LOOKS: Final = 10
 """How often it is looked within the time without progress that is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusAddress:
+    """Where `/healthz` and `/metrics` are answered."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    """0: any free one."""
 
 
 class Watchdog:
@@ -39,7 +49,7 @@ class Watchdog:
         self._on_stalled = on_stalled if on_stalled is not None else lambda: os._exit(EXIT_STALLED)
         self._beaten_s = monotonic_s()
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="archive-watchdog", daemon=True)
+        self._thread = threading.Thread(target=self._watch, name="tacho-watchdog", daemon=True)
 
     def start(self) -> None:
         """Watch from now on."""
@@ -68,7 +78,7 @@ class Watchdog:
         while not self._ended.wait(self._seconds / _LOOKS):
             fault = self.fault()
             if fault is not None:
-                _LOG.critical("tachograph: the archive makes no progress and ends: %s", fault)
+                _LOG.critical("tachograph: the processor makes no progress and ends: %s", fault)
                 self._on_stalled()
                 return
 
@@ -103,7 +113,7 @@ class StatusServer:
                 """Say nothing: probes come every few seconds."""
 
         self._server = ThreadingHTTPServer((host, port), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, name="archive-status", daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, name="tacho-status", daemon=True)
 
     @property
     def port(self) -> int:

@@ -1,4 +1,4 @@
-"""What the archive tells others: records to quarantine, findings."""
+"""What processors of events tell others: records to quarantine, findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clock of the archive: the only place of it that reads one."""
+"""The clock of the processors: the only place that reads one."""
 
 from __future__ import annotations
 
