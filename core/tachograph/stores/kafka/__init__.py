@@ -1,6 +1,6 @@
 """Kafka: reading and writing events. The only package that imports the clients of confluent_kafka.
 
-`EventConsumer` reads, `EventProducer` sends, `ensure_topics` makes topics and tells how they differ from `TOPICS`. Errors are translated in `_library`.
+`EventConsumer` reads, `EventProducer` sends, `GroupWatch` tells how far a group is, `ensure_topics` makes topics and tells how they differ from `TOPICS`. Errors are translated in `_library`.
 """
 
 from tachograph.core.ports import TopicDifference, TopicReport
@@ -15,6 +15,7 @@ from tachograph.stores.kafka._errors import (
     RecordTooLarge,
     TopicMissing,
 )
+from tachograph.stores.kafka._group import GroupWatch
 from tachograph.stores.kafka._plans import TOPICS, TopicPlan, topic_name, topic_plans
 from tachograph.stores.kafka._producer import EventProducer, Failed, ProducerStatistics
 from tachograph.stores.kafka._sending import Outgoing
@@ -28,6 +29,7 @@ __all__ = [
     "EventConsumer",
     "EventProducer",
     "Failed",
+    "GroupWatch",
     "KafkaFatal",
     "KafkaUnavailable",
     "NotAuthorised",
