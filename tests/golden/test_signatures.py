@@ -119,6 +119,12 @@ FIRES = [
         ("r1/a#1.3", "r1/a#1.4"),
     ),
     (
+        "APPROVAL_EXPIRED",
+        FailureClass.APPROVAL,
+        "a approve refund yes until -9000000000000000; a permitted refund refund(7) k1 RECEIPTED",
+        ("r1/a#1.3", "r1/a#1.4"),
+    ),
+    (
         "APPROVAL_FOR_ANOTHER_ACTION",
         FailureClass.APPROVAL,
         "a approve refund-1 yes; a permitted refund-2 refund(2) k1 UNKNOWN",

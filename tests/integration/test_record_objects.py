@@ -79,6 +79,7 @@ import enum
 import json
 from typing import NamedTuple
 from tachograph.core.boundary import tool
+from tachograph.core.errors import UnserialisableValue
 import client
 
 class Mood(enum.Enum):
@@ -97,6 +98,9 @@ class Hit(NamedTuple):
 class NotFound(Exception):
     pass
 
+class Thing:
+    pass
+
 COMPLETIONS = client.Completions()
 
 @tool(effect="read")
@@ -113,6 +117,10 @@ async def desk(run, query, mood):
             reply = await agent.model(COMPLETIONS.create, model="m", messages=messages)
             message = reply.choices[0].message
             assert isinstance(reply, client.Completion) and isinstance(message, client.Message)
+            try:
+                agent.set_state("refused", Thing())
+            except UnserialisableValue as error:
+                agent.set_state("refused", str(error))
             messages.append(message.model_dump(exclude_unset=True) | {"request": reply._request_id, "tier": reply.tier})
             agent.set_state("last", reply)
             if reply.choices[0].finish_reason == "stop":

@@ -118,6 +118,31 @@ def test_names_and_numbers_that_no_event_can_hold_cost_no_event(tmp_path: Path) 
     assert len(state.key) == 65_536  # type: ignore[union-attr]  # StateChanged
 
 
+def test_what_an_answer_raises_when_looked_into_is_no_failure(tmp_path: Path) -> None:
+    """Control logic gets the answer; a parameter that nobody can spell out is left out of the details."""
+
+    class Lazy:
+        @property
+        def usage(self) -> object:
+            message = "the connection is closed"
+            raise RuntimeError(message)
+
+    answer = Lazy()
+
+    def looks(run: Run) -> None:
+        with run.agent("a") as agent:
+            assert agent.model(lambda **_: answer, model="m-1", seed=10**5000, top_k=3) is answer
+            assert agent.retrieve(lambda: [{"document_id": "d", "score": 10**400}], index="i")
+
+    with Recorder(tmp_path / "home") as recorder:
+        recorder.record(looks)
+        events = check_run(payloads_of(recorder.home, recorder.latest_run_id))
+    (request, _) = [event.details for event in events if isinstance(event, CallStarted)]
+    assert isinstance(request, ModelRequest)
+    assert request.parameters == '{"top_k":3}'
+    assert [str(event.outcome) for event in events if isinstance(event, CallFinished)] == ["OK", "OK"]
+
+
 def test_details_of_calls_are_recorded(tmp_path: Path) -> None:
     """What the boundary reads out of requests and answers stands in the events, typed."""
 

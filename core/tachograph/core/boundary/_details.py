@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from tachograph.core.boundary._model import with_model_details
 from tachograph.core.boundary._shapes import is_mapping, is_row
@@ -14,13 +14,18 @@ from tachograph.schemas import ApprovalResponse, CallKind, Evidence, PolicyRespo
 
 NO_DIGEST = bytes(32)
 
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
 
 def described(kind: CallKind, outcome: Outcome) -> Outcome:
     """The outcome with the details that its value carries for this kind of call."""
     describe = _DESCRIBE.get(kind)
     if describe is None or outcome.error is not None:
         return outcome
-    return describe(outcome)
+    try:
+        return describe(outcome)
+    except Exception:  # noqa: BLE001 the answer is a stranger's: what it raises when looked into is no failure of the call
+        return outcome
 
 
 def as_digest(given: object) -> bytes:
@@ -85,7 +90,7 @@ def _with_approval(outcome: Outcome) -> Outcome:
 
 def _microseconds(moment: object) -> int | None:
     if isinstance(moment, datetime):
-        return int(moment.timestamp() * 1_000_000)
+        return (moment.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)
     return moment if isinstance(moment, int) else None
 
 

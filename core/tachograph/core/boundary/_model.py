@@ -10,16 +10,17 @@ from tachograph.core.boundary._values import Outcome
 from tachograph.schemas import ModelRequest, ModelResponse, Usage
 
 _NOT_PARAMETERS = frozenset({"messages", "tools", "input", "prompt", "system", "model", "contents"})
-_SIMPLE = (str, int, float, bool, type(None))
+_SIMPLE = (str, float, type(None))
+
+_BITS_MAX = 1024
+"""Of a whole number among parameters: Python refuses to spell out much longer ones."""
 
 
 def model_request(
     provider: str, arguments: Mapping[str, object], version: str | None, template: str | None
 ) -> ModelRequest:
     """Details of a model call from its keyword arguments."""
-    parameters = {
-        key: value for key, value in arguments.items() if key not in _NOT_PARAMETERS and isinstance(value, _SIMPLE)
-    }
+    parameters = {key: value for key, value in arguments.items() if key not in _NOT_PARAMETERS and _is_simple(value)}
     return ModelRequest(
         provider=provider,
         model=str(arguments.get("model", "")),
@@ -45,6 +46,12 @@ def with_model_details(outcome: Outcome) -> Outcome:
     return Outcome(
         outcome.status, outcome.value, outcome.error, _usage(_field(answer, "usage")), outcome.receipt, details
     )
+
+
+def _is_simple(value: object) -> bool:
+    if isinstance(value, int):
+        return value.bit_length() <= _BITS_MAX
+    return isinstance(value, _SIMPLE)
 
 
 def _usage(usage: object) -> Usage | None:

@@ -36,10 +36,7 @@ def attribute(cls: type[object], name: str) -> object:
 
 def name_of(cls: type[object]) -> str:
     """The name under which another process finds the class; a script's classes have the script's name."""
-    module = cls.__module__
-    if module == _MAIN:
-        module = main_name() or module
-    return f"{module}:{cls.__qualname__}"
+    return f"{importable(cls.__module__)}:{cls.__qualname__}"
 
 
 def class_named(name: str) -> type[object] | None:
@@ -65,6 +62,11 @@ def main_name() -> str | None:
     file = getattr(module, "__file__", None)
     stem = Path(file).stem if isinstance(file, str) else ""
     return stem if stem.isidentifier() else None
+
+
+def importable(module_name: str) -> str:
+    """The name under which another process imports a module; `__main__` where it cannot."""
+    return (main_name() or _MAIN) if module_name == _MAIN else module_name
 
 
 Slot: TypeAlias = MemberDescriptorType | GetSetDescriptorType

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tachograph.core.canonical._classes import importable
 from tachograph.core.errors import UnserialisableValue
 
 _PART_MAX = 80
@@ -39,6 +40,8 @@ def member(key: object) -> str:
 
 
 def type_name(value: object) -> str:
-    """The class of a value: `str`, or `package.module.Class`."""
+    """The class of a value: `str`, or `package.module.Class`, that of a script as another process knows it."""
     kind = type(value)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    if kind.__module__ == "builtins":
+        return kind.__qualname__
+    return f"{importable(kind.__module__)}.{kind.__qualname__}"

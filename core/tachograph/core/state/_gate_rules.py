@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import orjson
@@ -11,6 +11,8 @@ import orjson
 from tachograph.core.state._gates import Approval
 from tachograph.core.state._hits import FailureClass, SignatureHit
 from tachograph.core.state._model import EffectRecord, RunState
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 def gates(state: RunState) -> Iterator[SignatureHit]:
@@ -63,7 +65,7 @@ def _judged(effect: EffectRecord, approval: Approval) -> SignatureHit | None:
             f"{effect.name} at {effect.effect_id} was executed although its approval was refused at {approval.event_id}.",
         )
     if approval.expires_at_us is not None and approval.expires_at_us <= effect.started_us:
-        expiry = datetime.fromtimestamp(approval.expires_at_us / 1_000_000, UTC).isoformat(" ", "seconds")
+        expiry = _moment(approval.expires_at_us)
         return SignatureHit(
             "APPROVAL_EXPIRED",
             FailureClass.APPROVAL,
@@ -72,6 +74,14 @@ def _judged(effect: EffectRecord, approval: Approval) -> SignatureHit | None:
             f"{effect.name} at {effect.effect_id} was executed on an approval that had expired at {expiry}.",
         )
     return None
+
+
+def _moment(at_us: int) -> str:
+    """A time that somebody gave, as a date where there is such a date."""
+    try:
+        return (_EPOCH + timedelta(microseconds=at_us)).isoformat(" ", "seconds")
+    except OverflowError:
+        return f"{at_us} microseconds since 1970"
 
 
 def _unapproved(state: RunState, effect: EffectRecord) -> SignatureHit:
