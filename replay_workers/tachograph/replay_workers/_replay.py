@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from typing import cast
@@ -21,6 +21,7 @@ from tachograph.replay_workers._evidence import Evidence
 from tachograph.replay_workers._import import code_digest
 from tachograph.replay_workers._process import ProcessLost, ReplayProcess, asked_bytes, digest_answer
 from tachograph.replay_workers._raw_values import with_raw_values
+from tachograph.replay_workers._readers import Readers, Work, may_fork
 from tachograph.replay_workers._reading import evidence_of
 from tachograph.replay_workers._result_json import attempt_of, otherwise_json
 from tachograph.replay_workers._search import reproduced
@@ -42,19 +43,48 @@ def replay(
     Raises:
         UnknownRun: there is no such run.
     """
-    opened = Home.open(home, keys=None if options.raw_keys is None else TenantKeys(options.raw_keys))
+    opened = _opened(home, options)
     known = set(opened.log.run_ids())
     for run_id in run_ids:
         if run_id not in known:
             raise UnknownRun(run_id, str(home))
-    with _Pool(max(1, min(jobs, len(run_ids)))) as pool:
-        waiting = {pool.submit(opened, run_id, options): run_id for run_id in run_ids}
-        results: dict[str, ReplayResult] = {}
-        for done, finished in enumerate(as_completed(waiting), 1):
-            run_id = waiting[finished]
-            results[run_id] = finished.result()
-            progress(done, len(waiting), run_id)
+    several = list(dict.fromkeys(run_ids))
+    jobs = max(1, min(jobs, len(several)))
+    found = (
+        _read_apart(home, several, options, jobs)
+        if jobs > 1 and may_fork()
+        else _read_here(opened, several, options, jobs)
+    )
+    results: dict[str, ReplayResult] = {}
+    with closing(found):
+        for result in found:
+            results[result.run_id] = result
+            progress(len(results), len(several), result.run_id)
     return [results[run_id] for run_id in run_ids]
+
+
+def _opened(home: Path, options: ReplayOptions) -> Home:
+    return Home.open(home, keys=None if options.raw_keys is None else TenantKeys(options.raw_keys))
+
+
+def _read_here(home: Home, run_ids: Sequence[str], options: ReplayOptions, jobs: int) -> Generator[ReplayResult]:
+    """Replay runs by threads of this process, as they come."""
+    with _Pool(jobs) as pool:
+        for finished in as_completed([pool.submit(home, run_id, options) for run_id in run_ids]):
+            yield finished.result()
+
+
+def _read_apart(home: Path, run_ids: Sequence[str], options: ReplayOptions, jobs: int) -> Generator[ReplayResult]:
+    """Replay runs by processes of their own, as they come."""
+
+    def serve(answer_all: Callable[[Work], None]) -> None:
+        with ReplayProcess() as process:
+            process.start()
+            opened = _opened(home, options)  # its own files: those of the parent's would share their positions
+            answer_all(lambda run_id: replay_run(opened, run_id, options, process))
+
+    with Readers(jobs, serve) as readers:
+        yield from readers.results(run_ids)
 
 
 def replay_run(home: Home, run_id: str, options: ReplayOptions, process: ReplayProcess) -> ReplayResult:
