@@ -51,6 +51,27 @@ def desk(run):
     assert (asked(found.recorded), asked(found.replayed)) == (1, -1)
 
 
+def test_an_agent_that_ended_says_the_same_in_a_replay(replays: Replays) -> None:
+    """Control logic may keep what it was told when it used an agent after its end, by whichever door."""
+    source = """
+def desk(run):
+    said = []
+    with run.agent("clerk") as agent:
+        agent.call(work, 1)
+    for use in (agent.now, lambda: agent.call(work, 2), lambda: agent.set_state("k", 1), lambda: opened(agent)):
+        try:
+            use()
+        except Exception as error:
+            said.append(f"{type(error).__name__}: {error}")
+    return said
+
+def opened(agent):
+    with agent.agent("child"):
+        pass
+"""
+    reproduced(replays.replay(replays.record(source)))
+
+
 def test_control_logic_that_never_lets_go_is_stopped(tmp_path: Path) -> None:
     """A loop around the boundary that swallows the end of the replay as well runs into the wall limit, no further."""
     before = 'def desk(run):\n    with run.agent("clerk") as agent:\n        agent.call(work, 1)\n'

@@ -204,11 +204,7 @@ class Queue:
             )
         if self.broken is not None:
             return self.broken
-        return AgentMisuse(
-            stream.agent_id,
-            "it has ended, nothing can be recorded for it any more",
-            "Use an agent only inside its `with` block, and await its tasks before the block ends.",
-        )
+        return AgentMisuse.ended(stream.agent_id)
 
 
 def _nobody() -> bool:

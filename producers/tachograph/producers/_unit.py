@@ -87,9 +87,7 @@ class Unit:
         """
         check_id("agent id", name)
         if parent.stream.ended:
-            raise AgentMisuse(
-                parent.agent_id, f"it has ended and cannot open {name!r}", "Open agents before their parent's end."
-            )
+            raise AgentMisuse.ended(parent.agent_id)
         first = Draft(
             "AgentStarted",
             {

@@ -111,9 +111,7 @@ class ForkTape(ReplayTape):
         """Open the stream of a child agent."""
         check_id("agent id", name)
         if self._stream.ended:
-            raise AgentMisuse(
-                self.agent_id, f"it has ended and cannot open {name!r}", "Open agents before their parent's end."
-            )
+            raise AgentMisuse.ended(self.agent_id)
         fork = self._fork
         shown = fork.clean(role)
         fork.find(self._stream, self._stream.maker.opened(name, shown))

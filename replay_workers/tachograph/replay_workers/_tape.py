@@ -139,9 +139,7 @@ class ReplayTape:
         """Open the stream of a child agent."""
         check_id("agent id", name)
         if self._stream.ended:
-            raise AgentMisuse(
-                self.agent_id, f"it has ended and cannot open {name!r}", "Open agents before their parent's end."
-            )
+            raise AgentMisuse.ended(self.agent_id)
         session = self._session
         session.take(self._stream, self._stream.maker.opened(name, session.clean(role)))
         tape = ReplayTape(session, session.child(name), self._top)
@@ -208,7 +206,7 @@ class ReplayTape:
 
     def _check(self) -> None:
         if self._stream.ended:
-            raise AgentMisuse(self.agent_id, "it has ended", "Use an agent within its `with` block.")
+            raise AgentMisuse.ended(self.agent_id)
 
 
 def _is_call(step: Step, kind: CallKind, name: str, arguments: bytes, version: str | None) -> bool:

@@ -35,6 +35,8 @@ Every error writes its own message: what happened, to which value, what to do.
 
 from __future__ import annotations
 
+from typing import Self
+
 from tachograph.schemas import EvidenceBroken, TachographError, WorldError
 
 
@@ -115,6 +117,15 @@ class AgentMisuse(CallerError):
         self.agent_id = agent_id
         self.reason = reason
         super().__init__(f"agent {agent_id!r}: {reason}. {remedy}")
+
+    @classmethod
+    def ended(cls, agent_id: str) -> Self:
+        """Of an agent that has ended: control logic may read the text, so that a replay must say the same."""
+        return cls(
+            agent_id,
+            "it has ended, nothing can be recorded for it any more",
+            "Use an agent only inside its `with` block, and await its tasks before the block ends.",
+        )
 
 
 class InvalidSetting(CallerError):
