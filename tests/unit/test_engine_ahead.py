@@ -60,3 +60,20 @@ def test_the_collector_rests_until_the_last_has_left() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_was_made_meanwhile_is_left_to_a_collection_of_everything() -> None:
+    """The first collection of young objects does not look through all that was read; what others froze stays frozen."""
+    with collector_paused():
+        made = [[number] for number in range(5000)]
+    assert gc.get_freeze_count() == 0
+    assert not any(one is made for one in gc.get_objects(generation=0))
+    assert any(one is made for one in gc.get_objects(generation=2))
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with collector_paused():
+            pass
+        assert gc.get_freeze_count() == frozen > 0
+    finally:
+        gc.unfreeze()

@@ -27,4 +27,12 @@ def collector_paused() -> Generator[None]:
         with _lock:
             _paused -= 1
             if _paused == 0 and _was_enabled:
+                _pass_over()
                 gc.enable()
+
+
+def _pass_over() -> None:
+    """Leave what was made meanwhile to a collection of everything: the next one of young objects would look through it all."""
+    if gc.get_freeze_count() == 0:  # else somebody keeps something frozen, which is theirs
+        gc.freeze()
+        gc.unfreeze()
