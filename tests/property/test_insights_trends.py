@@ -133,3 +133,16 @@ def test_a_rate_is_of_what_was_proved() -> None:
     (window,) = trends.replays()
     assert window.pass_rate == 2 / 3
     assert window.results["FAILED"] == 1
+
+
+def test_a_day_is_counted_over_all_tenants() -> None:
+    """What began more than a day before the newest is no part of it."""
+    trends = Trends()
+    trends.add(run_finding("acme", 1, 1, 100, NAMES[:1]))
+    trends.add(run_finding("zeta", 2, 1, 120, NAMES[:2]))
+    trends.add(run_finding("zeta", 3, 1, 90, NAMES))
+    trends.add(replay_finding("acme", 1, ReplayState.COMPLETED, 50, "REPRODUCED"))
+    day = trends.day()
+    assert day.signatures == {NAMES[0]: 2, NAMES[1]: 1}
+    assert day.replays == {"REPRODUCED": 1}
+    assert day.pass_rate == 1.0

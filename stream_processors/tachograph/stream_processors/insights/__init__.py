@@ -7,11 +7,12 @@
 from tachograph.stream_processors.insights._applier import Applier, InsightsStatistics
 from tachograph.stream_processors.insights._run import run_insights
 from tachograph.stream_processors.insights._step import Arrived, Poison, Sorted, sort
-from tachograph.stream_processors.insights._trends import ReplayWindow, SignatureTrend, Trends
+from tachograph.stream_processors.insights._trends import Day, ReplayWindow, SignatureTrend, Trends
 
 __all__ = [
     "Applier",
     "Arrived",
+    "Day",
     "InsightsStatistics",
     "Poison",
     "ReplayWindow",

@@ -12,7 +12,7 @@ import ssl
 import time
 from collections.abc import AsyncIterable, Callable, Sequence
 from contextlib import suppress
-from typing import Final, Protocol, cast
+from typing import Final, Literal, Protocol, cast
 
 from tachograph.core.errors import InvalidSetting, StoreUnavailable
 from tachograph.stores.backend import KafkaSettings, Secret
@@ -26,6 +26,9 @@ WAIT_SECONDS: Final = 0.1
 
 PATIENCE_SECONDS: Final = 300.0
 """How long servers may fail before the process gives up, for its supervisor to start it again."""
+
+START_SECONDS: Final = 60.0
+"""How long brokers have to let it into its group: one that is half-open would keep it waiting for ever."""
 
 STOP_SECONDS: Final = 15.0
 """How long a stop may take: aiokafka waits for ever for a broker that is gone."""
@@ -122,22 +125,38 @@ class FaustTransport:
             *self._topics, key_type=bytes, value_type=bytes, key_serializer="raw", value_serializer="raw"
         )
         app.agent(channel, concurrency=1)(self._handle)
-        await app.start()
-        ticking = asyncio.create_task(self._tick(app))
         stopping = asyncio.create_task(stop.wait())
         over = asyncio.create_task(self._over.wait())
-        await asyncio.wait([stopping, over, ticking], return_when=asyncio.FIRST_COMPLETED)
-        self._patience_seconds = min(self._patience_seconds, STOP_SECONDS)
-        for task in (stopping, over, ticking):
-            task.cancel()
-        await self._flush()
-        with suppress(TimeoutError):
-            # Faust's own commit at the end does nothing while one goes on that does not know of the last batch.
-            await asyncio.wait_for(app.consumer.commit(), STOP_SECONDS)
+        if await self._started(app, [stopping, over]):
+            ticking = asyncio.create_task(self._tick(app))
+            await asyncio.wait([stopping, over, ticking], return_when=asyncio.FIRST_COMPLETED)
+            ticking.cancel()
+            self._patience_seconds = min(self._patience_seconds, STOP_SECONDS)
+            await self._flush()
+            with suppress(TimeoutError):
+                # Faust's own commit at the end does nothing while one goes on that does not know of the last batch.
+                await asyncio.wait_for(app.consumer.commit(), STOP_SECONDS)
+        stopping.cancel()
+        over.cancel()
         with suppress(TimeoutError):
             await asyncio.wait_for(app.stop(), STOP_SECONDS)
         if self._failure is not None:
             raise self._failure
+
+    async def _started(self, app: _App, ends: Sequence[asyncio.Task[Literal[True]]]) -> bool:
+        """Whether Faust works; False where it is to end before, or no broker lets it: then it raises, or hangs."""
+        starting = asyncio.create_task(app.start())
+        await asyncio.wait([starting, *ends], timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        store = f"kafka {self._settings.bootstrap}"
+        if not starting.done():
+            starting.cancel()
+            if not any(end.done() for end in ends):
+                self.give_up(StoreUnavailable(store, f"Faust did not start within {START_SECONDS:.0f} s"))
+            return False
+        error = starting.exception()
+        if error is not None:
+            self.give_up(StoreUnavailable(store, f"Faust cannot start: {error!r}"))
+        return error is None
 
     async def _handle(self, stream: _Stream) -> None:
         async for event in stream.noack().events():

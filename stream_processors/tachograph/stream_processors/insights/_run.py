@@ -53,7 +53,7 @@ def run_insights(
     backend: Backend,
     stop: threading.Event,
     *,
-    report: Callable[[InsightsStatistics], None] | None = None,
+    report: Callable[[InsightsStatistics, Trends], None] | None = None,
     stall_seconds: float = STALL_SECONDS,
 ) -> InsightsStatistics:
     """Work until told to stop; what has come by then is applied and acknowledged.
@@ -61,7 +61,7 @@ def run_insights(
     Args:
         backend: with Kafka and Redis.
         stop: set from another thread or a signal handler.
-        report: is told the statistics about every second.
+        report: is told the statistics, and shown the windows, about every second.
         stall_seconds: how long a partition with records may stand still.
 
     Raises:
@@ -78,7 +78,7 @@ def run_insights(
     def idle() -> None:
         applier.publish_trends()
         if report is not None:
-            report(applier.statistics())
+            report(applier.statistics(), trends)
 
     try:
         asyncio.run(_work(kafka, applier, idle, stop, stall_seconds))

@@ -12,6 +12,8 @@ from tachograph.stream_processors.insights._step import tenant_of
 
 HOUR_US: Final = 3_600_000_000
 
+DAY_HOURS: Final = 24
+
 HOURS_MAX: Final = 24 * 7
 """How far back windows go: a week, so that a day can be held against the same one before."""
 
@@ -44,8 +46,22 @@ class ReplayWindow:
     @property
     def pass_rate(self) -> float | None:
         """Reproduced of those that proved something; None where none did."""
-        proved = self.results.get("REPRODUCED", 0) + self.results.get("DIVERGED", 0)
-        return self.results.get("REPRODUCED", 0) / proved if proved else None
+        return _rate(self.results)
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What the last DAY_HOURS hours of log time brought, over all tenants."""
+
+    signatures: Mapping[str, int]
+    """Name to runs that show it."""
+    replays: Mapping[str, int]
+    """REPRODUCED, DIVERGED, LIMITED, FAILED, CANCELED to how many."""
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Reproduced of those that proved something; None where none did."""
+        return _rate(self.replays)
 
 
 class _Kept(Protocol):
@@ -87,6 +103,10 @@ class _Recent(Generic[K]):
             for old in [place for place, kept in self.items.items() if kept.hour_us < oldest]:
                 del self.items[old]
 
+    def latest(self, hours: int) -> list[K]:
+        """What began within so many hours up to the newest."""
+        return [kept for kept in self.items.values() if kept.hour_us > self._newest - hours * HOUR_US]
+
 
 class Trends:
     """Counts within the last HOURS_MAX hours of log time. Memory: one entry for each run and replay within."""
@@ -120,6 +140,11 @@ class Trends:
             for place, found in sorted(windows.items())
         )
 
+    def day(self) -> Day:
+        """The last DAY_HOURS hours up to the newest."""
+        runs, replays = self._runs.latest(DAY_HOURS), self._replays.latest(DAY_HOURS)
+        return Day(Counter(name for run in runs for name in run.signatures), Counter(one.result for one in replays))
+
     def _add_run(self, finding: RunFinding) -> None:
         row = finding.row
         place = (row.tenant, row.run_id)
@@ -135,6 +160,11 @@ class Trends:
             hour = finding.at_us // HOUR_US * HOUR_US
             result = finding.result or finding.state.value
             self._replays.put(place, _Replay(finding.version, hour, result, finding.seconds or 0.0))
+
+
+def _rate(results: Mapping[str, int]) -> float | None:
+    proved = results.get("REPRODUCED", 0) + results.get("DIVERGED", 0)
+    return results.get("REPRODUCED", 0) / proved if proved else None
 
 
 def _trend(tenant: str, name: str, began: list[int]) -> SignatureTrend:
