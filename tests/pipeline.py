@@ -181,7 +181,7 @@ class Pipeline:
     def processors(self, *roles: str, name: str = "first") -> Generator[None]:
         """Processors in threads, started again where they give up; at the end they drain."""
         stop = threading.Event()
-        raised: list[BaseException] = []
+        raised: list[Exception] = []
 
         def supervise(role: str) -> None:
             while not stop.is_set():
@@ -190,7 +190,7 @@ class Pipeline:
                 except StoreUnavailable:
                     self.restarts[role] += 1
                     stop.wait(0.5)
-                except BaseException as error:
+                except Exception as error:
                     raised.append(error)
                     return
 
@@ -199,7 +199,12 @@ class Pipeline:
             end.callback(stop.set)
             for thread in threads:
                 thread.start()
-            yield
+            try:
+                yield
+            except AssertionError as error:
+                raise (
+                    ExceptionGroup("processors ended by themselves", [error, *raised]) if raised else error
+                ) from None
         for thread in threads:
             thread.join(SECONDS_MAX)
             assert not thread.is_alive(), "a processor does not end"
@@ -311,20 +316,19 @@ def read_ledger(path: Path) -> Digests:
 
 
 def group_of(role: str, backend: Backend) -> str:
-    """A consumer group of this test's own: its deployment is not the only one of its cluster."""
+    """The consumer group of a processor."""
     assert backend.kafka is not None
     return topic_name(backend.kafka, role)
 
 
 def run_role(role: str, directory: Path, backend: Backend, stop: threading.Event) -> None:
     """A processor, until it is to stop; it looks after everything more often than one in production does."""
-    group = group_of(role, backend)
     if role == "archive":
-        run_archive(directory / role, backend, stop, replace(archive_topology.QUICK, group=group, fault_seconds=60))
+        run_archive(directory / role, backend, stop, replace(archive_topology.QUICK, fault_seconds=60))
     elif role == "fold":
-        run_fold(directory / role, backend, stop, replace(fold_topology.QUICK, group=group, fault_seconds=60))
+        run_fold(directory / role, backend, stop, replace(fold_topology.QUICK, fault_seconds=60))
     else:
-        run_insights(backend, stop)
+        run_insights(backend, stop, stall_seconds=20)
 
 
 def _until(is_so: Callable[[], bool], reason: Callable[[], str], seconds: float = SECONDS_MAX) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from services import fresh_backend, own, own_kafka, s3_settings
 from tachograph.producers import Recorder
 from tachograph.stores import rebuild
 from tachograph.stores.backend import KafkaSettings, RedisSettings, RegistrySettings, Secret
+from tachograph.stores.s3 import Bucket
 
 IMPATIENT = {"socket.timeout.ms": "1000", "request.timeout.ms": "500", "connections.max.idle.ms": "3000"}
 """Of librdkafka, far below what an outage in these tests takes."""
@@ -110,3 +112,39 @@ def test_the_registry_is_away(tmp_path: Path) -> None:
                 work(recorder, "meanwhile")
                 assert drained(recorder, 60)
             pipeline.check()
+
+
+class _Forgetful(Bucket):
+    """Acknowledges, and loses, every second segment that the archive writes."""
+
+    turns = itertools.count()
+
+    def put_new(self, name: str, data: bytes) -> bool:
+        put = super().put_new(name, data)
+        if name.endswith(".avro") and next(self.turns) % 2 == 0:
+            self.remove(name)
+        return put
+
+
+def test_s3_loses_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments as soon as they are acknowledged; then every snapshot, book and count while nobody looks."""
+    pipeline = Pipeline(fresh_backend(tmp_path, "kafka", "s3", "redis"), tmp_path)
+    assert pipeline.backend.s3 is not None
+    bucket = Bucket(pipeline.backend.s3)
+    with monkeypatch.context() as patch, pipeline.recorder() as recorder:
+        patch.setattr("tachograph.stream_processors.archive._run.Bucket", _Forgetful)
+        with pipeline.processors():
+            with recorder.run("long") as run, run.agent("worker") as agent:
+                for number in range(30):
+                    agent.call(len, f"{number}" * 100)
+            work(recorder, "whole")
+            assert drained(recorder, 60)
+            pipeline.settle()
+    for prefix in ("default/snapshots/", "fold/", "audit/"):
+        for name in list(bucket.names(prefix)):
+            bucket.remove(name)
+    with pipeline.processors(name="second"), pipeline.recorder() as recorder:
+        work(recorder, "after")
+        assert drained(recorder, 60)
+        recorder.close()
+        pipeline.check()
