@@ -37,13 +37,20 @@ def _plain_varint(number: int) -> bytes:
     return bytes(out)
 
 
-SMALL = [_plain_varint(n << 1) for n in range(SMALL_MAX + 1)] + [_plain_varint(n * -2 - 1) for n in range(SMALL_MIN, 0)]
+_LAST = [bytes((n,)) for n in range(256)]
+
+_MORE = _LAST[128:]
+"""A byte that others follow, by the seven bits in it. Every process makes the tables below: bytes are put together quickest."""
+
+SMALL = [
+    *_LAST[:128:2],
+    *(low + high for high in _LAST[1:128] for low in _MORE[::2]),
+    *(_plain_varint(n * -2 - 1) for n in range(SMALL_MIN, 0)),
+]
 """The bytes of numbers from SMALL_MIN to SMALL_MAX: negative ones lie where negative indexes point."""
 
-PAIRS = [bytes((n & 127 | 128, n >> 7 | 128)) for n in range(1 << 14)]
+PAIRS = [low + high for high in _MORE for low in _MORE]
 """Two bytes of a varint that goes on, by the 14 bits in them."""
-
-_LAST = [bytes((n,)) for n in range(256)]
 
 DOUBLE = struct.Struct("<d")
 
