@@ -271,3 +271,31 @@ def test_what_comes_too_late_to_be_recorded_places_nothing(replays: Replays) -> 
     with imported(replays.code(f"import asyncio{LEFT_BEHIND}")) as module, Recorder(replays.path / "home") as recorder:
         run_id = asyncio.run(recorded(recorder, module))
     reproduced(replays.replay(run_id))
+
+
+SET_BEFORE_THE_FIRST_CALL = """
+def desk(run):
+    for number in range(2):
+        asyncio.run(in_a_loop(run, number))
+
+async def in_a_loop(run, number):
+    async with run.agent(f"clerk{number}") as agent:
+        seen = []
+
+        async def early():
+            await asyncio.sleep(0.001)
+            seen.append("early")
+
+        async def late():
+            await agent.call(work)
+            await asyncio.sleep(0.06)
+            seen.append("late")
+
+        await asyncio.gather(early(), late())
+        agent.set_state("seen", seen)
+"""
+
+
+def test_a_timer_that_is_set_before_a_loops_first_call_keeps_its_place(replays: Replays) -> None:
+    """A synchronous entry point runs loops of its own: their timers are seen from the opening of an agent on."""
+    reproduced(replays.replay(replays.record(SET_BEFORE_THE_FIRST_CALL)))
