@@ -224,12 +224,17 @@ def test_another_result_of_the_run_is_named(replays: Replays) -> None:
 
 
 def test_an_error_of_changed_control_logic_is_named(replays: Replays) -> None:
-    """Control logic that fails where it did not says with what."""
-    found = replays.changed(STEPS, ('agent.call(work, "two")', "raise KeyError('gone')"))
+    """Control logic that fails where it did not says with what, and at which line."""
+    found = replays.changed(
+        STEPS, ('agent.call(work, "two")', "json.loads('{')"), ("def desk(", "import json\n\ndef desk(")
+    )
     assert found.recorded is not None
     assert (found.step, asked(found.recorded)) == (2, "two")
     assert found.replayed is not None
-    assert found.replayed.error_type == "builtins.KeyError"
+    assert found.replayed.error_type == "json.decoder.JSONDecodeError"
+    assert found.replayed.where is not None
+    assert "json.loads" in line_at(found.replayed.where)
+    assert f"[{found.replayed.where}]" in "\n".join(explain(found))
 
 
 def test_each_agent_has_its_own_first_divergence(replays: Replays) -> None:

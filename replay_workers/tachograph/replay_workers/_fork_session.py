@@ -172,7 +172,7 @@ class ForkSession(Session):
             return Found()
         expected = matcher.expected
         if matcher.diverged or expected is None or expected.key != step.key or expected.name != step.name:
-            step = replace(step, where=place_of(inspect.currentframe()))
+            step = replace(step, where=step.where or place_of(inspect.currentframe()))
         match = matcher.take(step)
         if isinstance(match, Served) and not match.tentative and match.step is not None:
             parts.use(match.step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from tachograph.core.boundary import Envelope, Fact, Outcome, Request, RunContext
@@ -18,6 +19,7 @@ from tachograph.replay_workers._fork_failure import failure_of
 from tachograph.replay_workers._fork_passage import ForkPassage
 from tachograph.replay_workers._fork_receive import ForkReceive
 from tachograph.replay_workers._fork_session import ForkSession, Found
+from tachograph.replay_workers._frames import raised_at
 from tachograph.replay_workers._stream import Stream
 from tachograph.replay_workers._tape import ReplayTape
 from tachograph.schemas import CallOutcome, EndOutcome
@@ -166,6 +168,8 @@ class ForkTape(ReplayTape):
         result = self._result(outcome)
         how = _end_outcome(outcome)
         step = stream.maker.ended(how, result, (error.type, error.message) if error is not None else None)
+        if outcome.error is not None:
+            step = replace(step, where=raised_at(outcome.error))
         found = fork.find(stream, step)
         stream.ended = True
         self._top._children.pop(self, None)

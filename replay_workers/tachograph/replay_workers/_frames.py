@@ -52,3 +52,15 @@ def place_of(frame: FrameType | None) -> str | None:
     """`file:line` of the nearest frame of control logic."""
     found = control_frame(frame)
     return f"{found.f_code.co_filename}:{found.f_lineno}" if found is not None else None
+
+
+def raised_at(error: BaseException) -> str | None:
+    """`file:line` of the deepest frame of control logic that an error came through."""
+    found = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if not is_ours(frame) and not is_standard(frame.f_code.co_filename):
+            found = f"{frame.f_code.co_filename}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return found

@@ -129,8 +129,8 @@ def shown_divergence(divergence: Divergence, kind: Kind) -> Shown:
 
 
 def _where(step: Step | None) -> str | None:
-    """An end is made where control logic is no more."""
-    return step.where if step is not None and step.kind != "end" else None
+    """Where control logic was, or raised; any other end is made where it is no more."""
+    return step.where if step is not None and (step.kind != "end" or step.error_type) else None
 
 
 def _sides(divergence: Divergence, kind: Kind) -> tuple[Side, Side]:

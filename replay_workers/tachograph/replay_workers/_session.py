@@ -115,7 +115,7 @@ class Session(Notes):
                 if not matcher.diverged:
                     self.went_astray(stream.key)
                     self.schedule.astray(expected.hlc if expected is not None else 0)
-                step = replace(step, where=place_of(sys._getframe(1)))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] the frame is what is asked for
+                step = replace(step, where=step.where or place_of(sys._getframe(1)))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] the frame is what is asked for
             self.stepped()
             match = matcher.take(step)
             if not isinstance(match, Served):

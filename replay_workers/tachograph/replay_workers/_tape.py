@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tachograph.core.boundary import Envelope, Fact, Outcome, Request, RunContext, Sources, TurnCounter
 from tachograph.core.canonical import encode_body
 from tachograph.core.causality import check_id
 from tachograph.core.errors import AgentMisuse, InternalError
 from tachograph.core.replay import Step
 from tachograph.replay_workers._failure import described_error
+from tachograph.replay_workers._frames import raised_at
 from tachograph.replay_workers._mail import message_id
 from tachograph.replay_workers._passage import ReplayPassage
 from tachograph.replay_workers._places import StreamKey
@@ -187,6 +190,8 @@ class ReplayTape:
             name, message = described_error(outcome.error)
             error = (self._as_recorded(name), session.clean(message))
         step = self._stream.maker.ended(_end_outcome(outcome), self._result(outcome), error)
+        if outcome.error is not None:
+            step = replace(step, where=raised_at(outcome.error))
         session.take(self._stream, step)
 
     def _as_recorded(self, name: str) -> str:

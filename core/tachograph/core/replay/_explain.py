@@ -45,8 +45,8 @@ def _cause(divergence: Divergence) -> Iterator[str]:
 
 
 def _made_at(step: Step | None) -> str | None:
-    """Where control logic was; an end of a replay is made where it is no more."""
-    return step.where if step is not None and (step.kind != "end" or step.seq) else None
+    """Where control logic was, or raised; any other end of a replay is made where control logic is no more."""
+    return step.where if step is not None and (step.kind != "end" or step.seq or step.error_type) else None
 
 
 def _side(side: str, step: Step | None, at: str | None) -> Iterator[str]:
