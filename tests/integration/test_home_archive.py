@@ -199,6 +199,9 @@ def test_an_archived_effect_is_decided_here(servers: Places, tmp_path: Path) -> 
     assert decided.state(unknown.effect_id) == "RECONCILED"
     assert decided.find(unknown.tenant, unknown.name, unknown.idempotency_key or "") is not None
     assert [row.state for row in decided.effects(unknown.run_id)] == ["RECONCILED"]
+    # Its cause lies in the archive alone.
+    verified = tacho("--home", tmp_path / "home", "verify", "--json")
+    assert (verified.code, verified.result["findings"]) == (0, [])
 
 
 def test_bodies_that_s3_lost_are_named(servers: Places, tmp_path: Path) -> None:

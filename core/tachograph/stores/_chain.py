@@ -172,6 +172,14 @@ class Chains:
                 yield key, cause.seq
         yield from ((key, chain.seq + 1) for key, chain in self.streams.items() if not chain.ended)
 
+    def settle(self, other: Chains) -> None:
+        """A cause that lies in another log is not missing, where its stream has nothing in this one.
+
+        Args:
+            other: what was seen of the other log.
+        """
+        self._pending = [waiting for waiting in self._pending if not self._is_there(waiting.cause, other)]
+
     def finish(self, explained: Container[str] = ()) -> None:
         """Everything has been seen: what is missing now is missing.
 
@@ -185,6 +193,11 @@ class Chains:
                     self._find_missing(key, unexplained[0], unexplained[-1], place)
         for cause, event, place in self._pending:
             self._check_late(cause, event, place, explained)
+
+    def _is_there(self, cause: Cause, other: Chains) -> bool:
+        key = (cause.run_id, cause.agent_id, cause.incarnation)
+        chain = other.streams.get(key)
+        return chain is not None and key not in self.streams and chain.hash_of(cause.seq) == cause.hash
 
     def _chain_of(self, key: StreamKey) -> StreamChain:
         chain = self.streams.get(key)

@@ -68,12 +68,14 @@ class _Verification:
             self._check_spool(spool, tasks[spool.name], pieces)
         if self._wanted is None:
             self._findings += check_presence(self._home.path / "log", spools, known)
+        if self._archive is not None:
+            self._archive.run(lambda done, of: self._progress(done, of, "archived runs"))
+            self._chains.settle(self._archive.chains)
         named = name_damaged(self._events.damaged, self._chains)
         self._findings += named
         self._chains.finish(frozenset(finding.event_id for finding in named if finding.event_id is not None))
         runs = {run_id for run_id, _, _ in self._chains.streams}
         if self._archive is not None:
-            self._archive.run(lambda done, of: self._progress(done, of, "archived runs"))
             self._findings += self._archive.findings()
             runs.update(self._archive.run_ids)
         self._bodies.finish(lambda done, of: self._progress(done, of, "bodies"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tachograph.core.errors import CorruptFrame
 from tachograph.stores._bodies import BodyCheck
@@ -29,8 +29,8 @@ class ArchiveCheck:
 
     def __init__(self, archive: ArchiveLog, bodies: BodyCheck, run_ids: Sequence[str] | None) -> None:
         self._archive = archive
-        self._chains = Chains()
-        self._events = EventCheck(self._chains, bodies, None)
+        self.chains: Final = Chains()
+        self._events = EventCheck(self.chains, bodies, None)
         self._findings: list[Finding] = []
         archive.refresh(whole=True)
         known = frozenset(run_id for _, run_id in archive.cache.run_ids())
@@ -56,18 +56,18 @@ class ArchiveCheck:
         for number, run_id in enumerate(self._run_ids):
             progress(number, len(self._run_ids))
             # What of a run that may go on is not there, may still come.
-            self._chains.alive = not self._archive.cache.is_over(run_id)
+            self.chains.alive = not self._archive.cache.is_over(run_id)
             self._look(run_id)
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong; to be asked for once, after `run`."""
-        self._chains.finish()
+        self.chains.finish()
         if self._whole:
             yield from (_unreadable(name, reason) for name, reason in self._archive.cache.damaged())
-        found = [*self._findings, *self._events.findings, *filter(self._is_archived, self._chains.findings)]
+        found = [*self._findings, *self._events.findings, *filter(self._is_archived, self.chains.findings)]
         yield from found
         yield from self._events.truncated()
-        yield from self._events.state.findings(self._chains.streams, runs_of(found))
+        yield from self._events.state.findings(self.chains.streams, runs_of(found))
 
     def _look(self, run_id: str) -> None:
         try:

@@ -49,7 +49,7 @@ class Shipper:
         self._counters = Counters()
         self._run: Run | None = None
         self._spools: list[Path] = []
-        self._told: Shipped | None = None
+        self._told = 0  # bytes
 
     def follow(self, spool: Path) -> None:
         """Ship a spool of this process from now on; starts the thread where there is none."""
@@ -91,8 +91,8 @@ class Shipper:
             run, self._run = self._run, None
         if run is not None:
             run.stop(_JOIN_SECONDS)
-        if not shipped.is_complete and shipped != self._told:
-            self._told = shipped  # a recorder is closed by its user, and again as the process ends
+        if not shipped.is_complete and shipped.waiting_bytes != self._told:
+            self._told = shipped.waiting_bytes  # a recorder is closed by its user, and again as the process ends
             _LOG.warning(
                 "tachograph: %d bytes of spools are not shipped (%s); `tacho ship %s` ships them",
                 *(shipped.waiting_bytes, shipped.reason or "there was no time left", self._home),
