@@ -71,6 +71,7 @@ class Matcher:
     ) -> None:
         self._stream = stream
         self._steps = stream.steps
+        self._count = len(stream.steps)
         self._fixtures = stream.fixtures
         self._frontier = frontier if frontier is not None else Frontier()
         self._look_ahead_max = look_ahead_max
@@ -100,19 +101,20 @@ class Matcher:
     @property
     def exhausted(self) -> bool:
         """Whether every recorded step was taken."""
-        return self.position == len(self._steps)
+        return self.position == self._count
 
     @property
     def expected(self) -> Step | None:
         """The recorded step that should come next."""
-        return self._steps[self.position] if self.position < len(self._steps) else None
+        position = self.position
+        return self._steps[position] if position < self._count else None
 
     def take(self, step: Step) -> Match:
         """Match the replay's next step."""
         if self._tail:
             return self._look_ahead(step)
         position = self.position
-        if position == len(self._steps):
+        if position == self._count:
             return self._beyond(step)
         recorded = self._steps[position]
         if recorded.key != step.key or recorded.name != step.name or recorded.kind != step.kind:
