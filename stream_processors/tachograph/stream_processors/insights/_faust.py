@@ -130,12 +130,14 @@ class FaustTransport:
         if await self._started(app, [stopping, over]):
             ticking = asyncio.create_task(self._tick(app))
             await asyncio.wait([stopping, over, ticking], return_when=asyncio.FIRST_COMPLETED)
-            ticking.cancel()
             self._patience_seconds = min(self._patience_seconds, STOP_SECONDS)
+            async with self._turn:
+                ticking.cancel()  # not while it applies a batch, which would then be applied once more
             await self._flush()
-            with suppress(TimeoutError):
-                # Faust's own commit at the end does nothing while one goes on that does not know of the last batch.
-                await asyncio.wait_for(app.consumer.commit(), STOP_SECONDS)
+            for _ in range(2):
+                # A commit that goes on already does not know of the last batch, and Faust then only waits for it.
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(app.consumer.commit(), STOP_SECONDS)
         stopping.cancel()
         over.cancel()
         with suppress(TimeoutError):
