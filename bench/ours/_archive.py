@@ -18,9 +18,9 @@ from tachograph.stores import LocalLog
 from tachograph.stores.backend import KafkaSettings
 from tachograph.stores.kafka import EventConsumer, TopicPlan, topic_name
 from tachograph.stores.s3 import Bucket
+from tachograph.stream_processors._outlet import Outlet
 from tachograph.stream_processors.archive._compactor import Compactor
 from tachograph.stream_processors.archive._metrics import ArchiveMetrics
-from tachograph.stream_processors._outlet import Outlet
 from tachograph.stream_processors.archive._processor import ArchiveProcessor
 from tachograph.stream_processors.archive._screen import Screen
 from tachograph.stream_processors.archive._settings import ArchiveSettings
