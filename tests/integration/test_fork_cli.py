@@ -41,6 +41,18 @@ def test_a_what_if_is_typed(desk: Forks, parent: str) -> None:
     assert tacho("--home", desk.path, "replay", done.result["run_id"]).code == ExitCode.OK
 
 
+def test_an_event_of_the_parent_needs_no_run(desk: Forks, parent: str) -> None:
+    """`AGENT#1.5` is the parent's; and the screen speaks of parent and fork, not of a replay."""
+    event = desk.place(parent, "clerk", "decide").partition("/")[2]
+    done = tacho("--home", desk.path, "fork", parent, "--from", event, "--result", f'{event}={{"answer": "no"}}')
+    assert done.code == ExitCode.OK, done.err
+    shown = done.out.partition("First divergence")[2]
+    assert "the parent" in shown
+    assert "the fork" in shown
+    assert "the replay" not in shown
+    assert tacho("--home", desk.path, "fork", parent, "--from", "clerk").code == ExitCode.USAGE
+
+
 def test_a_fork_that_had_to_stop_has_an_exit_code_of_its_own(desk: Forks, parent: str) -> None:
     """2, and the screen names the option that helps; with it, 0."""
     event = desk.place(parent, "clerk", "ask_person")

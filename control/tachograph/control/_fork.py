@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, cast
 
 from tachograph.control._answer import Answer, Document
+from tachograph.control._at import event_of
 from tachograph.control._documents import fork_document
 from tachograph.control._exit import ExitCode
 from tachograph.control._homes import open_home, resolve_run
@@ -21,9 +23,11 @@ from tachograph.control._verdict_text import show_divergence
 from tachograph.core.causality import EventId
 from tachograph.core.errors import InvalidSetting
 from tachograph.core.ports import ForkOptions, ForkResult, Override
-from tachograph.core.replay import VerdictStatus
+from tachograph.core.replay import Sides, VerdictStatus, sentence
 
 What = Literal["result", "message", "approval"]
+SIDES = Sides("the parent", "the fork")
+
 _OVERRIDES: tuple[What, ...] = ("result", "message", "approval")
 
 
@@ -34,7 +38,7 @@ def register(commands: Commands) -> None:
         "fork",
         "go on differently from a place in a recorded run, with recorded answers; effects are never executed",
         _fork,
-        epilog="Event ids are those of `tacho timeline --json`. Exit codes: 0 the fork ran; 2 evidence was missing.",
+        epilog="Event ids are those of `tacho timeline --json`, with or without the run. Exit codes: 0 the fork ran; 2 evidence was missing.",
     )
     add_run(parser)
     parser.add_argument("--from", dest="from_event", metavar="EVENT", help="may differ from this event on")
@@ -58,9 +62,9 @@ def register(commands: Commands) -> None:
 
 def _fork(arguments: argparse.Namespace, settings: Settings) -> Answer:
     check_guards(arguments)
-    options = _options(arguments)
     home = open_home(settings)
     run_id = resolve_run(home, str(arguments.run))
+    options = _options(arguments, run_id)
     result = fork_service()(settings.home, run_id, options)
     files: Mapping[str, Path] = {}
     if arguments.report is not None:
@@ -73,14 +77,13 @@ def _fork(arguments: argparse.Namespace, settings: Settings) -> Answer:
     return Answer(document, lambda screen: render_fork(screen, result, files), code)
 
 
-def _options(arguments: argparse.Namespace) -> ForkOptions:
-    from_event: str | None = arguments.from_event
-    if from_event is not None:
-        EventId.parse(from_event)
+def _options(arguments: argparse.Namespace, run_id: str) -> ForkOptions:
     return ForkOptions(
-        from_event=from_event,
+        from_event=None if arguments.from_event is None else _event_id(str(arguments.from_event), run_id),
         overrides=tuple(
-            _override(what, text) for what in _OVERRIDES for text in cast("Sequence[str]", getattr(arguments, what))
+            _override(what, text, run_id)
+            for what in _OVERRIDES
+            for text in cast("Sequence[str]", getattr(arguments, what))
         ),
         code=code_directory(arguments.code),
         entrypoints=dict(_pair("--replace", text) for text in cast("Sequence[str]", arguments.replace)),
@@ -98,11 +101,15 @@ def _pair(option: str, text: str) -> tuple[str, str]:
     return left, right
 
 
-def _override(what: What, text: str) -> Override:
+def _event_id(text: str, run_id: str) -> str:
+    """An event's id; without its run it is one of the run that is forked."""
+    return str(event_of(text, run_id) or EventId.parse(text))
+
+
+def _override(what: What, text: str, run_id: str) -> Override:
     event_id, value = _pair(f"--{what}", text)
-    EventId.parse(event_id)
     try:
-        return Override(what, event_id, cast("object", json.loads(value)))
+        return Override(what, _event_id(event_id, run_id), cast("object", json.loads(value)))
     except ValueError as error:
         raise InvalidSetting(f"--{what}", value, f"it is not JSON: {error}") from error
 
@@ -118,13 +125,13 @@ def render_fork(screen: Screen, result: ForkResult, files: Mapping[str, Path]) -
     screen.line(Span("FORK", "bold"), f"  {result.run_id}", Span(f"  {result.seconds:.2f} s", "dim"))
     screen.labelled("of run", result.parent_run_id)
     screen.labelled("ended in", Span(ending(result.ended), "good" if result.ended == "OK" else "warn"))
-    for sentence in (*result.verdict.missing, *result.verdict.taints):
-        screen.labelled(Span("not pure", "warn"), sentence)
+    for impurity in (*result.verdict.missing, *result.verdict.taints):
+        screen.labelled(Span("not pure", "warn"), impurity)
     if "html" in files:
         screen.labelled("report", Span(str(files["html"]), "link"))
     divergence = result.verdict.first_divergence
     if divergence is not None:
-        show_divergence(screen, divergence)
+        show_divergence(screen, replace(divergence, sentence=sentence(divergence, SIDES)), SIDES)
     elif result.verdict.status is VerdictStatus.LIMITED:
         screen.line("  ", "As far as it came, the fork did what its parent did.")
     else:
