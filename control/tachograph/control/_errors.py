@@ -7,6 +7,7 @@ CallerError
 └── OtherDigestKey      an exported run that cannot be checked with this home's key
 WorldError
 ├── DemoStopped         a command of a demo failed, so that the story ends
+├── NotArchivedYet      a run that the catalogue knows, and the archive does not
 ├── OutputUnwritable    standard output takes no more
 ├── ServiceUnavailable  another floor's part is not installed, or does not load
 └── EvidenceBroken
@@ -26,6 +27,20 @@ class DemoStopped(WorldError):
     def __init__(self, said: str) -> None:
         self.said = said
         super().__init__(f"the demo cannot go on: {said or 'a command ended without a word'}")
+
+
+class NotArchivedYet(WorldError):
+    """A run that the catalogue knows, and the archive does not: it is told of sooner than its events are stored."""
+
+    exit_code = 2
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(
+            f"the catalogue knows run {run_id!r}, but none of its events is in the archive yet. They come about half a "
+            f"minute after they were shipped, where `tacho process archive` runs: try again then. If they were there "
+            f"before, they are lost: `tacho rebuild --check` names all such runs."
+        )
 
 
 class UsageError(CallerError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import pairwise
 
-from tachograph.control._errors import AmbiguousRun
+from tachograph.control._errors import AmbiguousRun, NotArchivedYet
 from tachograph.control._settings import Settings
 from tachograph.core.causality import hlc_ms
 from tachograph.core.errors import CorruptFrame, UnknownRun
@@ -53,6 +53,7 @@ def resolve_run(home: Home, text: str) -> str:
     Raises:
         UnknownRun: no run's id begins so.
         AmbiguousRun: several do.
+        NotArchivedYet: the catalogue knows it, but nothing of it can be read yet.
     """
     run_ids = list(home.log.run_ids())
     if text in run_ids:
@@ -61,19 +62,35 @@ def resolve_run(home: Home, text: str) -> str:
         return run_ids[-1]
     found = [run_id for run_id in run_ids if text and run_id.startswith((text, _PREFIX + text))]
     if not found:
+        _refuse_unarchived(home, text)
         raise UnknownRun(text, str(home.path), tuple(get_close_matches(text, run_ids, 3, 0.5)))
     if len(found) > 1:
         raise AmbiguousRun(text, found)
     return found[0]
 
 
+def _refuse_unarchived(home: Home, text: str) -> None:
+    known = [] if home.archive is None else [row.run_id for row in home.catalogue.runs()]
+    for run_id in reversed(known):
+        if text == LATEST or (text and run_id.startswith((text, _PREFIX + text))):
+            raise NotArchivedYet(run_id)
+
+
 def load_run(home: Home, run_id: str) -> LoadedRun:
-    """Every event of a run that can be read, in causal order, and the state they fold to."""
+    """Every event of a run that can be read, in causal order, and the state they fold to.
+
+    Raises:
+        UnknownRun: there is no such run.
+        CorruptFrame: it lies in the archive, and that is damaged.
+    """
     try:
         stored = list(home.log.read_run(run_id))
-    except CorruptFrame:
+    except CorruptFrame as error:
         # The catalogue knows where the run lay before it was damaged; a scan finds what is whole around the damage.
-        stored = list(LocalLog(home.log.path).read_run(run_id))
+        try:
+            stored = list(LocalLog(home.log.path).read_run(run_id))
+        except UnknownRun:
+            raise error from None
     events = sorted((decode(found.payload) for found in stored), key=_causal_order)
     state = empty(run_id)
     for event in events:

@@ -30,12 +30,14 @@ def _runs(arguments: argparse.Namespace, settings: Settings) -> Answer:
     limit: int | None = arguments.limit
     if limit is not None and limit < 1:
         raise InvalidSetting("--limit", limit, "it must be at least 1")
-    every = open_home(settings).catalogue.runs()
+    home = open_home(settings)
+    every = home.catalogue.runs()
+    unlisted = 0 if every or home.archive is None else len(home.log.run_ids())
     chosen = [run for run in every if _is_asked_for(run, arguments)]
     chosen = chosen[-limit:] if limit else chosen
     return Answer(
         {"runs": [run_document(run) for run in chosen]},
-        lambda screen: _render(screen, chosen, short_ids([run.run_id for run in every]), among=len(every)),
+        lambda screen: _render(screen, chosen, short_ids([run.run_id for run in every]), len(every), unlisted),
     )
 
 
@@ -69,7 +71,10 @@ def run_document(run: RunRow) -> dict[str, Document]:
     }
 
 
-def _render(screen: Screen, runs: Sequence[RunRow], short: dict[str, str], *, among: int) -> None:
+def _render(screen: Screen, runs: Sequence[RunRow], short: dict[str, str], among: int, unlisted: int) -> None:
+    if unlisted:
+        screen.line(f"The catalogue is empty, the archive has {unlisted} runs: `tacho rebuild` brings them back.")
+        return
     if not runs:
         screen.line(f"None of {among} runs is such." if among else "No runs. Record some, or try `tacho demo`.")
         return
