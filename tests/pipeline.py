@@ -324,9 +324,9 @@ def group_of(role: str, backend: Backend) -> str:
 def run_role(role: str, directory: Path, backend: Backend, stop: threading.Event) -> None:
     """A processor, until it is to stop; it looks after everything more often than one in production does."""
     if role == "archive":
-        run_archive(directory / role, backend, stop, replace(archive_topology.QUICK, fault_seconds=60))
+        run_archive(directory / role, backend, stop, replace(archive_topology.QUICK, group=None, fault_seconds=60))
     elif role == "fold":
-        run_fold(directory / role, backend, stop, replace(fold_topology.QUICK, fault_seconds=60))
+        run_fold(directory / role, backend, stop, replace(fold_topology.QUICK, group=None, fault_seconds=60))
     else:
         run_insights(backend, stop, stall_seconds=20)
 

@@ -6,17 +6,20 @@ dead processes left. `archive`, `fold`, `insights`: until SIGTERM. PLACE: of the
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import sys
 import threading
 from pathlib import Path
+from typing import Final
 
 from pipeline import ledgered, run_role, work
 from tachograph.producers import Recorder
 from tachograph.producers.shipper import ship
 from tachograph.stores.backend import backend_of
+
+RUNS: Final = 30
+"""Recorded at most before it waits for its end: what a slow machine can look through."""
 
 
 def _say(text: str) -> None:
@@ -26,10 +29,11 @@ def _say(text: str) -> None:
 def _record(home: Path, ledger: Path) -> None:
     with ledgered(ledger):
         recorder = Recorder(home, ship=backend_of())
-        for number in itertools.count():
+        for number in range(RUNS):
             work(recorder, f"{os.getpid()}.{number}", large=20_000 if number % 4 == 0 else 0)
             recorder.flush()
             _say(str(number))
+        signal.pause()
 
 
 def _ship(home: Path) -> None:
