@@ -42,6 +42,7 @@ def test_the_same_is_logged_once_a_while(caplog: pytest.LogCaptureFixture) -> No
         for number in range(50):
             library.log(logging.CRITICAL, "FAIL [%s] refused hunter2 after %d ms", "main", number)
         library.log(logging.INFO, "CONFWARN something that we set on purpose")
+        library.log(logging.WARNING, "GETPID failed: Broker: %s: retrying", "Coordinator load in progress")
     (record,) = caplog.records
     assert record.getMessage() == "FAIL [main] refused *** after 0 ms"
     assert record.levelno == logging.WARNING

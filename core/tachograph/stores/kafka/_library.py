@@ -64,6 +64,9 @@ RECORD_FAULTS: Final = TOO_LARGE | REFUSED
 REPEAT_SECONDS: Final = 60.0
 """How often the same is logged, numbers in it aside."""
 
+_STARTING: Final = "Coordinator load in progress"
+"""What a broker that has just started says of the first producer's id; it is asked again, and is no fault."""
+
 _KINDS_MAX: Final = 256
 _NO_DIGITS: Final = str.maketrans("", "", "0123456789")
 
@@ -135,8 +138,8 @@ class Library:
     def log(self, level: int, form: str, *arguments: object) -> None:
         """What librdkafka logs; it calls this as a `logging.Logger`'s."""
         text = form % arguments if arguments else form
-        if text.startswith("CONFWARN") or self._is_repeated(text):  # CONFWARN: of properties that we set on purpose
-            return
+        if text.startswith("CONFWARN") or _STARTING in text or self._is_repeated(text):
+            return  # CONFWARN: of properties that we set on purpose
         # What ends a client is ours to mend: an alarm is for those who can do something.
         _LOG.log(min(level, logging.WARNING), "%s", self.scrubbed(text))
 
