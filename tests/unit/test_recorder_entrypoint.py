@@ -78,6 +78,34 @@ def test_the_main_module_has_the_name_under_which_others_import_it(tmp_path: Pat
     assert done.stdout.split() == [text, str(tmp_path)]
 
 
+@pytest.mark.parametrize("started", ["file", "module"])
+def test_a_script_has_the_same_names_in_a_process_that_it_spawns(tmp_path: Path, started: str) -> None:
+    """Entry point, classes and exceptions: multiprocessing calls the script `__mp_main__` there."""
+    (tmp_path / "pack").mkdir()
+    program = (
+        "import multiprocessing\n"
+        "from tachograph.core.canonical import encode_body\n"
+        "from tachograph.producers._entrypoint import entrypoint_of\n"
+        "from tachograph.producers._failure import error_draft\n"
+        "import enum\n"
+        "class Mood(enum.Enum):\n    CALM = 1\n"
+        "class Odd(Exception): pass\n"
+        "def names():\n"
+        "    return entrypoint_of(names).text, encode_body(Mood.CALM), error_draft(Odd()).type\n"
+        "if __name__ == '__main__':\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+        "        here, there = names(), pool.apply(names)\n"
+        "        assert here == there, (here, there)\n"
+        "        print(here[0])\n"
+    )
+    (tmp_path / "script.py").write_text(program)
+    (tmp_path / "pack" / "inner.py").write_text(program)
+    command = {"file": ["script.py"], "module": ["-m", "pack.inner"]}[started]
+    done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.strip() == {"file": "script:names", "module": "pack.inner:names"}[started]
+
+
 def test_code_has_a_digest_that_any_change_changes(tmp_path: Path) -> None:
     """A module's own file, or every file of its package, with their names; other files do not count."""
     single = tmp_path / "single.py"

@@ -11,6 +11,9 @@ from types import ModuleType
 
 _LOG = logging.getLogger("tachograph.producers")
 
+MAIN_NAMES = frozenset({"__main__", "__mp_main__"})
+"""What the module that was started is called, here and in a process that multiprocessing started."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entrypoint:
@@ -65,7 +68,7 @@ def _is_reachable(module: ModuleType, qualified: str, function: object) -> bool:
 
 def importable_name(module: ModuleType) -> str | None:
     """The name under which another process imports the module: `__main__` is the name of another one there."""
-    if module.__name__ != "__main__":
+    if module.__name__ not in MAIN_NAMES:
         return module.__name__
     spec = getattr(module, "__spec__", None)
     if spec is not None:

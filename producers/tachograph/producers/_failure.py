@@ -7,7 +7,7 @@ from typing import cast
 
 from tachograph.core.canonical import encode_body
 from tachograph.producers._entry import ErrorDraft
-from tachograph.producers._entrypoint import importable_name
+from tachograph.producers._entrypoint import MAIN_NAMES, importable_name
 
 MESSAGE_CHARACTERS_MAX = 16_384
 """Longer messages are cut: they are for people."""
@@ -22,7 +22,7 @@ def error_draft(error: BaseException) -> ErrorDraft:
 
 def _name(cls: type) -> str:
     module = cls.__module__
-    if module == "__main__":  # another process knows it by its importable name
+    if module in MAIN_NAMES:  # another process knows it by its importable name
         module = importable_name(sys.modules[module]) or module
     return f"{module}.{cls.__qualname__}"
 

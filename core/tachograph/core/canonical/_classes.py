@@ -14,6 +14,9 @@ from typing import TypeAlias, cast
 _MRO = cast("MemberDescriptorType", type.__dict__["__mro__"])
 _DICT = cast("GetSetDescriptorType", type.__dict__["__dict__"])
 _MAIN = "__main__"
+_MAIN_SPAWNED = "__mp_main__"
+"""What multiprocessing calls the same module in a process that it started."""
+
 _NAME_CHARACTERS_MAX = 500
 
 MISSING = object()
@@ -66,7 +69,7 @@ def main_name() -> str | None:
 
 def importable(module_name: str) -> str:
     """The name under which another process imports a module; `__main__` where it cannot."""
-    return (main_name() or _MAIN) if module_name == _MAIN else module_name
+    return (main_name() or _MAIN) if module_name in (_MAIN, _MAIN_SPAWNED) else module_name
 
 
 Slot: TypeAlias = MemberDescriptorType | GetSetDescriptorType
