@@ -323,6 +323,20 @@ def test_a_home_that_cannot_be_written_is_catalogued_in_memory(home: Home, monke
     assert not (home.path / "catalogue.db").exists()
 
 
+def test_a_home_on_a_full_disk_is_catalogued_in_memory(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is when somebody wants to look; only what would have to be kept is refused."""
+    with home.new_spool() as writer:
+        writer.append(small_fleet(digester=home.digester))
+    told = list(os.statvfs(home.path))
+    full = os.statvfs_result([*told[:3], 0, 0, *told[5:]])
+    monkeypatch.setattr("os.statvfs", lambda path: full)
+    again = Home.open(home.path)
+    assert [row.run_id for row in again.catalogue.runs()] == ["run-1"]
+    assert not (home.path / "catalogue.db").exists()
+    with pytest.raises(StoreUnavailable, match="full"):
+        rebuild(again, check=False)
+
+
 @pytest.mark.parametrize("check", [False, True])
 @pytest.mark.parametrize("denied", ["catalogue.db", ""])
 def test_a_catalogue_that_cannot_be_written_is_not_said_to_be_rebuilt(

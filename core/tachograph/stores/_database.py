@@ -21,6 +21,9 @@ IN_MEMORY = ":memory:"
 BUSY_MS_MAX = 30_000
 """A refresh of one 64 MiB segment takes a few seconds; others wait for it."""
 
+_ROOM_BYTES_MIN = 1 << 20
+"""A disk with less is full."""
+
 Value = str | int | bytes | None
 Row = tuple[Value, ...]
 
@@ -117,7 +120,7 @@ class Database:
         """Make sure that what is changed from here on is kept, and not in memory alone.
 
         Raises:
-            StoreUnavailable: this user may not write the file, or the directory that it lies in.
+            StoreUnavailable: this user may not write the file, or the directory that it lies in, or the disk is full.
         """
         with self._lock:
             if not self._in_file:
@@ -125,8 +128,8 @@ class Database:
             if not is_kept(self.path):
                 raise StoreUnavailable(
                     str(self.path),
-                    "this user may not write it and beside it, so that it can be neither compared nor made anew; "
-                    "run the command as the owner of the home, on a medium that can be written",
+                    "this user may not write it and beside it, or the disk is full, so that it can be neither compared "
+                    "nor made anew; run the command as the owner of the home, on a medium that can be written",
                 )
 
     def discard(self) -> None:
@@ -179,11 +182,21 @@ _EMPTY = (
 def is_kept(path: Path) -> bool:
     """Whether a database can be kept there; a home that cannot be written is catalogued in memory.
 
-    SQLite writes beside the file as well.
+    SQLite writes beside the file as well, even where it only reads.
     """
     if str(path) == IN_MEMORY:
         return True
-    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+    allowed = os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+    return allowed and _has_room(path.parent)
+
+
+def _has_room(directory: Path) -> bool:
+    """Whether the disk is not full; True where the file system does not tell."""
+    try:
+        told = os.statvfs(directory)
+    except OSError:
+        return True
+    return told.f_blocks == 0 or told.f_bavail * told.f_frsize >= _ROOM_BYTES_MIN
 
 
 def _connect(path: str, tables: str, version: int) -> sqlite3.Connection:
