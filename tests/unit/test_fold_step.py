@@ -237,3 +237,15 @@ def test_chains_are_what_the_fold_expects() -> None:
     root.run_started()
     FoldStep(past).add(0, b"run-7", late.agent_started(root.latest))
     assert past.asked == ["run-7"]
+
+
+def test_a_record_that_names_another_tenant_is_set_aside() -> None:
+    """Whether its run is known or not: nothing of it is folded, as the archive keeps nothing of it."""
+    step = FoldStep(Past())
+    events = small_fleet("run")
+    assert not step.add(0, b"run", events[0], b"acme")
+    assert step.states() == {}
+    assert step.add(1, b"run", events[0], b"default")
+    assert not step.add(2, b"run", events[1], b"acme")
+    assert [poison.offset for poison in step.checkpoint().poison] == [0, 2]
+    assert step.states()["run"].events == 1

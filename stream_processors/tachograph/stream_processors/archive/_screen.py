@@ -23,9 +23,7 @@ from tachograph.schemas import (
 from tachograph.stores.archive import SegmentRecord
 from tachograph.stores.kafka import Record
 from tachograph.stores.registry import UnknownSchemaId
-
-TENANT_HEADER: Final = "tacho-tenant"
-HASH_HEADER: Final = "tacho-hash"
+from tachograph.stream_processors._headers import HASH_HEADER, TENANT_HEADER
 
 TENANT_CHARACTERS_MAX: Final = 200
 """Percent-encoded it must fit into an object's name, which has 1,024 bytes."""

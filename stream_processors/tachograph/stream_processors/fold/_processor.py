@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+from binascii import hexlify
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final
 
+from tachograph.schemas import DEFAULT_LIMITS, HASH
 from tachograph.stores.kafka import CommitRefused, EventConsumer, Record, TopicPartition
 from tachograph.stores.registry import UnknownSchemaId
+from tachograph.stream_processors._headers import HASH_HEADER, TENANT_HEADER
 from tachograph.stream_processors._sources import monotonic_s
 from tachograph.stream_processors.fold._books import Books
 from tachograph.stream_processors.fold._metrics import FoldMetrics
@@ -21,6 +24,8 @@ from tachograph.stream_processors.fold._step import FoldStep
 from tachograph.stream_processors.fold._values import Checkpoint, FoldStatistics
 
 _LOG: Final = logging.getLogger("tachograph.fold")
+
+_BYTES_MAX: Final = DEFAULT_LIMITS.payload_bytes_max
 
 
 @dataclass(slots=True)
@@ -92,11 +97,11 @@ class FoldProcessor:
         at: tuple[str, int] | None = None
         part: _Part | None = None
         for record in records:
-            topic, partition, offset, _, key, value, _ = record
+            topic, partition, offset, _, key, value, headers = record
             if part is None or at != (topic, partition):
                 at = (topic, partition)
                 part = self._part(record, now)
-            if not self._folded(part.step, offset, key, value):
+            if not self._folded(part.step, offset, key, value, headers):
                 part.bad[offset] = record
             part.since += 1
         for place, part in list(self._parts.items()):
@@ -143,17 +148,26 @@ class FoldProcessor:
         part.rested = False
         return part
 
-    def _folded(self, step: FoldStep, offset: int, key: bytes | None, value: bytes | None) -> bool:
-        """Whether a record is an event."""
-        if value is None:
-            step.refuse(offset, "it has no value")
+    def _folded(
+        self, step: FoldStep, offset: int, key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes]]
+    ) -> bool:
+        """Whether a record is an event. What the archive sets aside is set aside here, too, or the two would differ."""
+        if not value or len(value) > _BYTES_MAX:
+            step.refuse(offset, f"it has {len(value)} bytes, 1 to {_BYTES_MAX} can be" if value else "it has no value")
             return False
         try:
             payload = self._from_wire(value)
         except UnknownSchemaId as error:
             step.refuse(offset, str(error))
             return False
-        return step.add(offset, key, payload)
+        tenant: bytes | None = None
+        for name, told in headers:
+            if name == TENANT_HEADER:
+                tenant = told
+            elif name == HASH_HEADER and told != hexlify(payload[HASH]):
+                step.refuse(offset, f"the record says hash {told!r}, its event {payload[HASH].hex()!r}")
+                return False
+        return step.add(offset, key, payload, tenant)
 
     def _look_after(self, place: TopicPartition, part: _Part, now: float) -> None:
         settings = self._settings

@@ -49,13 +49,14 @@ class FoldStep:
         self._next = self._checked = 0
         self._count = self._poisoned = self._gaps = self._restored = 0
 
-    def add(self, offset: int, key: bytes | None, payload: bytes) -> bool:
+    def add(self, offset: int, key: bytes | None, payload: bytes, tenant: bytes | None = None) -> bool:
         """Take a record in; offsets only grow. Returns whether it is an event: else it is set aside.
 
         Args:
             offset: of the record.
             key: of the record: the run's id.
             payload: the event.
+            tenant: whose the record says it is; None: it does not say.
 
         Raises:
             StoreUnavailable: the run's past cannot be read; adding the record again tries again.
@@ -63,7 +64,9 @@ class FoldStep:
         run = self._loaded.get(key or b"")
         try:
             if run is None:
-                run = self._load(key or b"", payload, offset)
+                run = self._load(key or b"", payload, offset, tenant)
+            elif tenant is not None and tenant != run.tenant.encode():
+                raise _Misplaced(f"the record says tenant {tenant!r}, its run is of {run.tenant!r}")
             run.touched_at = offset
             if run.folding.add(payload) is not _FOLDED:
                 self._odd(run, offset, payload)
@@ -129,8 +132,10 @@ class FoldStep:
 
     # -- runs that are met
 
-    def _load(self, key: bytes, payload: bytes, offset: int) -> Loaded:
+    def _load(self, key: bytes, payload: bytes, offset: int, tenant: bytes | None) -> Loaded:
         meta = decode_meta(payload)
+        if tenant is not None and tenant != meta.tenant.encode():
+            raise _Misplaced(f"the record says tenant {tenant!r}, its event {meta.tenant!r}")
         if meta.run_id.encode() != key:
             raise _Misplaced(f"it is an event of the run {meta.run_id!r}, but its key is {key!r}")
         _check(meta)
