@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import struct
+from collections.abc import Callable
 from typing import cast
 
 from tachograph.schemas import _wire
@@ -21,9 +22,9 @@ _lower = cast("list[int]", NAMES["lower"])
 _middle = cast("list[int]", NAMES["middle"])
 _upper = cast("dict[bytes, int]", NAMES["upper"])
 _times = cast("dict[int, int]", NAMES["times"])
-_clock = struct.Struct("<HH5s").unpack_from
-_recorded = struct.Struct("<BHHHHB").unpack_from
-_told = struct.Struct("<QB").unpack_from
+_clock = cast("Callable[[bytes, int], tuple[int, int, bytes]]", struct.Struct("<HH5s").unpack_from)
+_recorded = cast("Callable[[bytes, int], tuple[int, int, int, int, int, int]]", struct.Struct("<BHHHHB").unpack_from)
+_told = cast("Callable[[bytes, int], tuple[int, int]]", struct.Struct("<QB").unpack_from)
 
 _LAST_PAIR, _LAST_PAIR_IS = 0x8080, 0x0080
 _MORE, _EIGHT = 0x80808080_80808080, 0x00808080_80808080
