@@ -6,6 +6,8 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from insights_support import (
     backend_with_topics,
     catalogue_of,
@@ -99,9 +101,11 @@ def test_replays_are_heard_of(tmp_path: Path) -> None:
         insights.until(lambda: catalogue.content() == wanted)
 
 
-def test_no_port_is_opened(tmp_path: Path) -> None:
-    """Faust's own web server would listen on all interfaces."""
+def test_no_port_is_opened_and_no_directory_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Faust's own web server would listen on all interfaces; its tables would lie where the process was started."""
     backend = backend_with_topics(tmp_path)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     before = listening()
     findings = some_findings(tmp_path, seed=5, steps=30)
     send(backend, "findings", [(finding.run_id, finding_bytes(finding)) for finding in findings])
@@ -109,6 +113,7 @@ def test_no_port_is_opened(tmp_path: Path) -> None:
     with running(backend) as insights, catalogue_of(backend) as catalogue:
         insights.until(lambda: catalogue.content() == wanted)
         assert listening() == before
+    assert not list((tmp_path / "here").iterdir())
 
 
 def listening() -> set[str]:

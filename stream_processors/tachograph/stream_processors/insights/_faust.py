@@ -12,6 +12,7 @@ import ssl
 import time
 from collections.abc import AsyncIterable, Callable, Sequence
 from contextlib import suppress
+from tempfile import TemporaryDirectory
 from typing import Final, Literal, Protocol, cast
 
 from tachograph.core.errors import InvalidSetting, StoreUnavailable
@@ -120,7 +121,10 @@ class FaustTransport:
         Raises:
             StoreUnavailable: they did; nothing that was not applied is acknowledged.
         """
-        app = _app(self._settings, self._group)
+        with TemporaryDirectory(prefix="tachograph-insights-") as directory:
+            await self._run(_app(self._settings, self._group, directory), stop)
+
+    async def _run(self, app: _App, stop: asyncio.Event) -> None:
         channel = app.topic(
             *self._topics, key_type=bytes, value_type=bytes, key_serializer="raw", value_serializer="raw"
         )
@@ -225,7 +229,7 @@ def _arrived(message: _Message) -> Arrived:
     return Arrived(message.topic, message.partition, message.offset, message.key, message.value)
 
 
-def _app(settings: KafkaSettings, group: str) -> _App:
+def _app(settings: KafkaSettings, group: str, directory: str) -> _App:
     """A new application; Faust is imported here, since importing it looks at the command line."""
     try:
         import faust
@@ -240,6 +244,7 @@ def _app(settings: KafkaSettings, group: str) -> _App:
         consumer_auto_offset_reset="earliest",
         consumer_metadata_max_age_ms=METADATA_MS_MAX,
         store="memory://",
+        datadir=directory,  # Faust makes it although nothing is stored; by default where the process was started
         key_serializer="raw",
         value_serializer="raw",
         autodiscover=False,
