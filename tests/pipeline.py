@@ -73,6 +73,12 @@ def work(recorder: Recorder, name: str, *, calls: int = 6, large: int = 0) -> st
     return recorder.latest_run_id
 
 
+def drained(recorder: Recorder, seconds: float = 60) -> bool:
+    """Whether all that was recorded is with the brokers."""
+    assert recorder.shipper is not None
+    return recorder.shipper.drain(seconds).is_complete
+
+
 def _text(seed: str, size: int) -> str:
     """Text that does not repeat itself."""
     return "".join(hashlib.sha256(f"{seed}.{at}".encode()).hexdigest() for at in range(0, size, 64))[:size]

@@ -12,20 +12,13 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 
 from archive_topology import wait_until
-from pipeline import Pipeline, work
+from pipeline import Pipeline, drained, work
 from services import Own, Running, fresh_backend, own_kafka
 from tachograph.control.dev._cache import cache_directory
 from tachograph.control.dev._fetch import Programs
-from tachograph.producers import Recorder
 
 NIGHTLY = os.environ.get("TACHO_NIGHTLY") == "1"
 ROUNDS = 3 if NIGHTLY else 1
-
-
-def drained(recorder: Recorder, seconds: float) -> bool:
-    """Whether all that was recorded is with the brokers."""
-    assert recorder.shipper is not None
-    return recorder.shipper.drain(seconds).is_complete
 
 
 def leader(cluster: Own, topic: str, partition: int = 0) -> Running:

@@ -6,7 +6,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline import Pipeline, work
+from pipeline import Pipeline, drained, work
 from proxies import Link, kafka_behind_proxy, toxiproxy
 from services import fresh_backend
 from tachograph.control.dev._ports import HOST, Ports
@@ -14,12 +14,6 @@ from tachograph.producers import Recorder
 from tachograph.stores.backend import KafkaSettings
 
 IMPATIENT = {"socket.timeout.ms": "1500", "request.timeout.ms": "1000", "connections.max.idle.ms": "4000"}
-
-
-def drained(recorder: Recorder, seconds: float) -> bool:
-    """Whether all that was recorded is with the brokers."""
-    assert recorder.shipper is not None
-    return recorder.shipper.drain(seconds).is_complete
 
 
 def test_a_broker_half_open_slow_and_cut_off(tmp_path: Path) -> None:

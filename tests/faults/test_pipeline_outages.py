@@ -10,21 +10,14 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from pipeline import Pipeline, work
+from pipeline import Pipeline, drained, work
 from services import fresh_backend, own, own_kafka, s3_settings
-from tachograph.producers import Recorder
 from tachograph.stores import rebuild
 from tachograph.stores.backend import KafkaSettings, RedisSettings, RegistrySettings, Secret
 from tachograph.stores.s3 import Bucket
 
 IMPATIENT = {"socket.timeout.ms": "1000", "request.timeout.ms": "500", "connections.max.idle.ms": "3000"}
 """Of librdkafka, far below what an outage in these tests takes."""
-
-
-def drained(recorder: Recorder, seconds: float) -> bool:
-    """Whether all that was recorded is with the brokers."""
-    assert recorder.shipper is not None
-    return recorder.shipper.drain(seconds).is_complete
 
 
 def rest(seconds: float) -> None:

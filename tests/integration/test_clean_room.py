@@ -14,7 +14,7 @@ import avro.io
 import avro.schema
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
-from pipeline import Pipeline, read_ledger, work
+from pipeline import Pipeline, drained, read_ledger, work
 from services import fresh_backend
 
 Fields = dict[str, object]
@@ -67,8 +67,7 @@ def test_whoever_has_nothing_of_ours_reads_every_record(tmp_path: Path) -> None:
     with pipeline.recorder() as recorder:
         for number in range(3):
             work(recorder, f"run {number}", large=20_000)
-        assert recorder.shipper is not None
-        assert recorder.shipper.drain(60).is_complete
+        assert drained(recorder)
     assert pipeline.backend.registry is not None
     room = CleanRoom(pipeline.backend.registry.url)
     found: list[tuple[object, ...]] = []
