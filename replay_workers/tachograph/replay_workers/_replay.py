@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from typing import cast
@@ -29,8 +30,10 @@ from tachograph.replay_workers._sketch import Unsound, sketch_of
 from tachograph.replay_workers._unit import Attempt, Unit
 from tachograph.replay_workers._wire import Frame
 from tachograph.replay_workers._wire_unit import unit_frames
-from tachograph.schemas import EffectTransitioned, Event
+from tachograph.schemas import EffectTransitioned, Event, decode
 from tachograph.stores import Home, TenantKeys
+
+_PREPARE_EVENTS = 50
 
 
 def replay(
@@ -51,7 +54,7 @@ def replay(
     several = list(dict.fromkeys(run_ids))
     jobs = max(1, min(jobs, len(several)))
     found = (
-        _read_apart(home, several, options, jobs)
+        _read_apart(home, opened, several, options, jobs)
         if jobs > 1 and may_fork()
         else _read_here(opened, several, options, jobs)
     )
@@ -74,17 +77,27 @@ def _read_here(home: Home, run_ids: Sequence[str], options: ReplayOptions, jobs:
             yield finished.result()
 
 
-def _read_apart(home: Path, run_ids: Sequence[str], options: ReplayOptions, jobs: int) -> Generator[ReplayResult]:
+def _read_apart(
+    home: Path, opened: Home, run_ids: Sequence[str], options: ReplayOptions, jobs: int
+) -> Generator[ReplayResult]:
     """Replay runs by processes of their own, as they come."""
+    _prepare(opened, run_ids[0])
 
     def serve(answer_all: Callable[[Work], None]) -> None:
         with ReplayProcess() as process:
             process.start()
-            opened = _opened(home, options)  # its own files: those of the parent's would share their positions
-            answer_all(lambda run_id: replay_run(opened, run_id, options, process))
+            own = _opened(home, options)  # its own files: those of the parent's would share their positions
+            answer_all(lambda run_id: replay_run(own, run_id, options, process))
 
     with Readers(jobs, serve) as readers:
         yield from readers.results(run_ids)
+
+
+def _prepare(home: Home, run_id: str) -> None:
+    """Decode the beginning of a run: what reads a kind of event is compiled at the first one, here once for all readers."""
+    with suppress(TachographError):  # what is wrong with the run is said when it is replayed
+        for stored in islice(home.log.read_run(run_id), _PREPARE_EVENTS):
+            decode(stored.payload)
 
 
 def replay_run(home: Home, run_id: str, options: ReplayOptions, process: ReplayProcess) -> ReplayResult:
