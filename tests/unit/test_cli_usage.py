@@ -224,6 +224,26 @@ sys.exit(main(["runs"]))
     assert (done.returncode, done.stderr) == (ExitCode.INTERRUPTED, "tacho: interrupted\n")
 
 
+def test_ctrl_c_waits_until_modules_are_loaded() -> None:
+    """Modules written in C crash the interpreter where a signal comes while they are being loaded."""
+    program = """
+import builtins, signal, sys
+from tachograph.control import main
+real = builtins.__import__
+def interrupted(name, *more):
+    if name == "tachograph.control._homes":
+        signal.raise_signal(signal.SIGINT)
+    return real(name, *more)
+builtins.__import__ = interrupted
+code = main(["runs"])
+print("tachograph.control._main" in sys.modules, signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+sys.exit(code)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (ExitCode.INTERRUPTED, "tacho: interrupted\n")
+    assert done.stdout == "True True\n"
+
+
 def test_little_is_loaded_before_ctrl_c_is_heeded() -> None:
     """The entry point's module loads none of ours but itself."""
     program = "import sys, tachograph.control; print(sorted(n for n in sys.modules if n.startswith('tachograph.')))"
