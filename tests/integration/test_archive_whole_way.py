@@ -32,12 +32,12 @@ def test_what_was_recorded_here_is_replayed_there(tmp_path: Path, monkeypatch: p
     assert sorted(archived(servers).elements()) == sorted(payload for events in payloads.values() for payload in events)
     assert backend.s3 is not None
     for name, value in (
-        ("URL", backend.s3.url),
-        ("BUCKET", backend.s3.bucket),
-        ("ACCESS_KEY", backend.s3.access_key),
-        ("SECRET_KEY", backend.s3.secret_key.text),
+        ("TACHO_S3_URL", backend.s3.url),
+        ("TACHO_S3_BUCKET", backend.s3.bucket),
+        ("TACHO_S3_ACCESS_KEY", backend.s3.access_key),
+        ("TACHO_S3_SECRET_KEY", backend.s3.secret_key.text),
     ):
-        monkeypatch.setenv(f"TACHO_S3_{name}", value)
+        monkeypatch.setenv(name, value)
     far = Home.open(tmp_path / "far", create=True)
     assert far.catalogue.runs() == near.catalogue.runs()
     assert [finding for finding in verify_home(far).findings if finding.severity == "damage"] == []
