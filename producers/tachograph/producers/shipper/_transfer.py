@@ -140,7 +140,8 @@ class Transfer:
     def _records(self, payloads: Sequence[bytes]) -> list[Outgoing]:
         """The payloads as records; what cannot be one is named and left out."""
         route, to_wire, topic = self._router.route, self._means.registry.to_wire, self._means.topic
-        oldest_ms = now_ms() - TIME_BEHIND_MS_MAX
+        newest_ms = now_ms()  # brokers refuse times far ahead, each with its whole batch: a clock was set back since
+        oldest_ms = newest_ms - TIME_BEHIND_MS_MAX
         records: list[Outgoing] = []
         for payload in payloads:
             try:
@@ -150,7 +151,7 @@ class Transfer:
                 self._leave_out(payload, str(error))
                 continue
             headers: Headers = [who.header, (HASH_HEADER, hexlify(payload[HASH]))]
-            records.append((topic, value, who.run_id, headers, max(oldest_ms, time_ms)))
+            records.append((topic, value, who.run_id, headers, min(max(oldest_ms, time_ms), newest_ms)))
         return records
 
     def _carry(self, payloads: Sequence[bytes], start: int) -> int:
