@@ -154,6 +154,8 @@ class FaustTransport:
         starting = asyncio.create_task(app.start())
         await asyncio.wait([starting, *ends], timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         store = f"kafka {self._settings.bootstrap}"
+        if not starting.done():  # half started, it would leave threads and connections behind
+            await asyncio.wait([starting], timeout=STOP_SECONDS)
         if not starting.done():
             starting.cancel()
             if not any(end.done() for end in ends):
