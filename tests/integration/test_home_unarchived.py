@@ -70,6 +70,7 @@ def test_an_empty_catalogue_is_not_taken_for_no_runs(
         "TACHO_S3_ACCESS_KEY": backend.s3.access_key,
         "TACHO_S3_SECRET_KEY": backend.s3.secret_key.text,
         "TACHO_REDIS_URL": backend.redis.url.text,
+        "TACHO_DIGEST_KEY_FILE": str(backend.digest_key_file),
     }
     for name, value in named.items():
         monkeypatch.setenv(name, value)

@@ -13,7 +13,7 @@ import pytest
 from chains import Chain, Clock, small_fleet
 from tachograph.core.errors import CallerError, InvalidSetting, MissingBody, StoreUnavailable
 from tachograph.stores import Home, LocalLog
-from tachograph.stores.backend import Backend
+from tachograph.stores.backend import Backend, S3Settings, Secret
 
 
 def test_a_home_is_made_only_when_asked_for(tmp_path: Path) -> None:
@@ -226,3 +226,12 @@ def test_a_home_and_a_bare_log_read_the_same(tmp_path: Path) -> None:
         for run_id in ("run-1", "run-2"):
             assert list(home.log.read_run(run_id)) == list(bare.read_run(run_id))
         assert list(home.log.run_ids()) == list(bare.run_ids())
+
+
+def test_a_new_home_on_a_shared_store_needs_the_shared_key(tmp_path: Path) -> None:
+    """A key of its own would make bodies that no other home can check; a home that has one keeps it."""
+    shared = Backend(s3=S3Settings("http://127.0.0.1:1", "bucket", "key", Secret("secret")))
+    with pytest.raises(InvalidSetting, match="TACHO_DIGEST_KEY_FILE"):
+        Home.open(tmp_path / "new", create=True, backend=shared)
+    Home.open(tmp_path / "old", create=True, backend=Backend())
+    assert Home.open(tmp_path / "old", create=True, backend=shared).archive is not None

@@ -106,7 +106,7 @@ class _Tacho:
 def _processors(tacho: _Tacho) -> Generator[None]:
     """The stream processors, ended in good order."""
     with subprocess.Popen(
-        tacho.command("process", "all"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        tacho.command("process", "all"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as started:
         try:
             yield

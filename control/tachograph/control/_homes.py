@@ -12,7 +12,7 @@ from tachograph.control._settings import Settings
 from tachograph.core.causality import hlc_ms
 from tachograph.core.errors import CorruptFrame, UnknownRun
 from tachograph.core.state import RunState, empty, fold
-from tachograph.schemas import Event, decode
+from tachograph.schemas import Event, UnsupportedSchema, decode, is_optional
 from tachograph.stores import Home, LocalLog, TenantKeys
 from tachograph.stores.backend import backend_of
 
@@ -91,11 +91,21 @@ def load_run(home: Home, run_id: str) -> LoadedRun:
             stored = list(LocalLog(home.log.path).read_run(run_id))
         except UnknownRun:
             raise error from None
-    events = sorted((decode(found.payload) for found in stored), key=_causal_order)
+    events = sorted((event for found in stored if (event := _known(found.payload)) is not None), key=_causal_order)
     state = empty(run_id)
     for event in events:
         state = fold(state, event)
     return LoadedRun(run_id, tuple(events), state)
+
+
+def _known(payload: bytes) -> Event | None:
+    """An event; None for one of a newer release that may be passed over."""
+    try:
+        return decode(payload)
+    except UnsupportedSchema:
+        if not is_optional(payload):
+            raise
+        return None
 
 
 def _causal_order(event: Event) -> tuple[int, str, int, int]:

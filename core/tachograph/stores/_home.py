@@ -146,6 +146,7 @@ class Home:
         chosen = backend_of() if backend is None else backend
         try:
             if create and not _is_whole(path):
+                _check_key(path, chosen)
                 _create(path, chosen.digest_key_file)
             _check_format(path)
         except OSError as error:
@@ -208,6 +209,16 @@ class Home:
 def _is_whole(path: Path) -> bool:
     """Whether every part is there; copies often lack empty directories."""
     return all((path / name).exists() for name in (FORMAT, *_DIRECTORIES))
+
+
+def _check_key(path: Path, backend: Backend) -> None:
+    """A new home whose bodies go to where other homes read them must not make a key of its own: nobody could check them."""
+    if backend.s3 is not None and backend.digest_key_file is None and not (path / _KEY).exists():
+        reason = (
+            "homes that share an S3 store share a digest key; name a file that holds it: `keys/digest.key` of the first home, "
+            "or 32 random bytes (`head -c 32 /dev/urandom`)"
+        )
+        raise InvalidSetting("TACHO_DIGEST_KEY_FILE", None, reason)
 
 
 def _create(path: Path, tenant_key: Path | None) -> None:

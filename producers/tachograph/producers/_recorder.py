@@ -89,7 +89,7 @@ class Recorder:
         self._inputs = dict(inputs or {})
         self._retention = retention
         self._keys = None if isinstance(raw, bool) else raw
-        self._home = Home.open(self._settings.home, create=True, keys=self._keys)
+        self._home = Home.open(self._settings.home, create=True, keys=self._keys, backend=ship)
         if self._settings.raw:
             self._home.raw.check_installed()
         self._ship = ship
@@ -295,7 +295,7 @@ class Recorder:
         self._life.journal.abandon()
         if isinstance(self._transport, InProcessTransport):
             self._transport.forked()
-        self._home = Home.open(self._settings.home, keys=self._keys)
+        self._home = Home.open(self._settings.home, keys=self._keys, backend=self._ship)
         self._life = self._new_life()
 
     def __enter__(self) -> Self:
