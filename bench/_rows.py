@@ -140,7 +140,18 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
             1.25,
         ),
         Comparison(
-            "beside bare values: no headers, no time", "wall_us", f"{_SHIP}:ship", f"{_SHIP}:plain", 2.5, 60_000, 2.0
+            "beside bare values: no headers, no time", "wall_us", f"{_SHIP}:ship", f"{_SHIP}:plain", 2.0, 60_000, 1.25
+        ),
+    ),
+    "catalogue": (
+        Comparison(
+            "a finding into Redis, indexed",
+            "wall_us",
+            "bench.ours._catalogue:apply",
+            "bench.ours._catalogue:pipeline",
+            1.0,
+            20_000,
+            1 / 3,
         ),
     ),
     "archive": (

@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from tachograph.stores.backend import KafkaSettings, S3Settings
+from tachograph.stores.backend import KafkaSettings, RedisSettings, S3Settings, Secret
 from tachograph.stores.kafka import TopicPlan, ensure_topics
+from tachograph.stores.redis import RedisCatalogue
 from tachograph.stores.s3 import Bucket
 
 _TESTS = Path(__file__).resolve().parents[1] / "tests"
@@ -31,6 +32,14 @@ def s3(bucket: str) -> S3Settings:
     """A bucket on a server of which the same holds; it is made."""
     settings = replace(_services().s3(), bucket=bucket)
     Bucket(settings).ensure()
+    return settings
+
+
+def redis(database: int) -> RedisSettings:
+    """A database of a server of which the same holds, emptied."""
+    address = _services().redis().url.text.rpartition("/")[0]
+    settings = RedisSettings(Secret(f"{address}/{database}"))
+    RedisCatalogue(settings, "default").clear()
     return settings
 
 
