@@ -105,11 +105,13 @@ def test_a_file_that_cannot_be_written_is_said(home: Path, tmp_path: Path) -> No
 
 
 def test_a_broken_catalogue_is_made_anew(home: Path) -> None:
-    """The catalogue is derived: a broken one is made anew from the log, and tells the same."""
+    """The catalogue is derived: of a broken one it is said how it is made anew from the log, and then it tells the same."""
     before = tacho("--home", home, "runs", "--json").result
     for extra in home.glob("catalogue.db-*"):
         extra.unlink()
     (home / "catalogue.db").write_bytes(b"this is no database" * 1000)
+    assert "`tacho rebuild`" in tacho("--home", home, "runs").err
+    assert tacho("--home", home, "rebuild").code == ExitCode.OK
     assert tacho("--home", home, "runs", "--json").result == before
     assert tacho("--home", home, "rebuild", "--check").code == ExitCode.OK
 
