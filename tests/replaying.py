@@ -29,7 +29,7 @@ class Parent:
         self.tokens = tokens
 
     def head(self, stream: StreamKey, seq: int) -> RunContext:
-        raise NotImplementedError(f"no program here hands on its context, and {stream} at {seq} was asked for")
+        raise AssertionError(f"no program here hands on its context, yet {stream} at {seq} was asked for")
 
 
 def evidence(home: Path, run_id: str) -> tuple[Home, Evidence]:
