@@ -11,7 +11,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from tachograph.core.boundary import Agent, Run, tool
 
@@ -136,6 +136,8 @@ class Shared:
         self.queue: asyncio.Queue[object] = asyncio.Queue()
         self.lock = asyncio.Lock()
         self.event = asyncio.Event()
+        self.said: object = None
+        """The number of the model call that was answered last."""
 
 
 class Interpreter:
@@ -154,7 +156,16 @@ class Interpreter:
         self.saw.append(await self.agent.call(TOOLS[name], number, self._look(), *args))
 
     async def _model(self, number: int) -> None:
-        self.saw.append(await self.agent.model(answers, number=number, value=self._look()))
+        self._heard(await self.agent.model(answers, number=number, value=self._look()))
+
+    async def _misheard(self, number: int, other: int) -> None:
+        """Asks the model the same, and takes something else for its answer."""
+        answer = await self.agent.model(answers, number=number, value=self._look())
+        self._heard({**cast("dict[str, object]", answer), "answer": [other, None]})
+
+    def _heard(self, answer: Any) -> None:
+        self.shared.said = answer["answer"][0] if isinstance(answer, dict) else answer
+        self.saw.append(answer)
 
     async def _stream(self, number: int, pieces: int, seconds: float, stop: int) -> None:
         count = 0
@@ -294,8 +305,8 @@ class Interpreter:
         raise Stop
 
     def _look(self) -> object:
-        """What this task can see of the order in which all tasks have run."""
-        return [len(self.shared.trace), self.shared.trace[-3:], self.shared.queue.qsize()]
+        """What this task can see of the order in which all tasks have run, and of what the model said last."""
+        return [len(self.shared.trace), self.shared.trace[-3:], self.shared.queue.qsize(), self.shared.said]
 
 
 class _Ended:

@@ -10,6 +10,7 @@ import asyncio
 import copy
 import os
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +99,26 @@ def test_a_change_is_found_where_it_was_made(recorded: Recorded, change: str) ->
     assert not failed, "\n".join(failed)
 
 
+def test_a_changed_model_answer_is_found_in_what_follows_from_it(recorded: Recorded) -> None:
+    """Control logic asks the model the same, and takes another answer for its own: the first step that shows it is named.
+
+    The call itself is as recorded, so it is no divergence. What the model itself answers cannot change in a replay; where it
+    does, in a fork, tests/property/test_fork_programs.py looks for the call.
+    """
+    failed = []
+    seen = 0
+    for seed, place in _places(recorded, "model answer"):
+        expected = _following(recorded, seed, place)
+        if expected is None:
+            continue  # nothing shows what the model said
+        seen += 1
+        found = _first(recorded, seed, _changed(recorded.programs[seed], place, "model answer"), guard=False)
+        if found != expected:
+            failed.append(f"seed {seed}, {place}: {found} instead of {expected}")
+    assert seen
+    assert not failed, "\n".join(failed)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A statement at the top of an agent's body."""
@@ -110,6 +131,7 @@ class Place:
 def _places(recorded: Recorded, change: str) -> Iterator[tuple[int, Place]]:
     """A changeable call of each of some programs."""
     pick = random.Random(SEED)
+    kind = "model" if change == "model answer" else "call"
     for seed in pick.sample(sorted(recorded.programs), CHANGED):
         program = recorded.programs[seed]
         reached = {_number(step): step for step in _steps(recorded, seed)}
@@ -117,7 +139,7 @@ def _places(recorded: Recorded, change: str) -> Iterator[tuple[int, Place]]:
             Place(agent, index, statement[1])
             for agent, (_, body) in enumerate(program["agents"])
             for index, statement in enumerate(body)
-            if statement[0] == "call" and statement[1] in reached and _fits(body, index, reached, change)
+            if statement[0] == kind and statement[1] in reached and _fits(body, index, reached, change)
         ]
         if places:
             yield seed, pick.choice(places)
@@ -149,6 +171,8 @@ def _changed(program: Program, place: Place, change: str) -> Program:
             body[place.index], body[place.index + 1] = body[place.index + 1], statement
         case "read":
             body.insert(place.index, ["id", "a new purpose"])
+        case "model answer":
+            body[place.index] = ["misheard", place.number, NEW_NUMBER]
         case "clock":
             body.insert(place.index, ["clock_past_the_boundary"])
         case _:
@@ -185,6 +209,19 @@ def _expected(recorded: Recorded, seed: int, place: Place, change: str) -> set[t
     return {(kind, step.agent_id, step.number) for kind in kinds[change]}
 
 
+def _following(recorded: Recorded, seed: int, place: Place) -> tuple[DivergenceKind, str, int] | None:
+    """The first step behind a model call, of its agent or a child, that shows which number was answered; None: none does."""
+    steps = sorted(_steps(recorded, seed), key=lambda step: step.hlc)
+    asked = next(step for step in steps if _number(step) == place.number)
+    number = re.compile(rb"\b%d\b" % place.number)
+    for step in steps:
+        if step.hlc > asked.hlc and step.kind != "messages" and number.search(step.arguments):
+            stated = step.kind in ("state", "checkpoint")
+            kind = DivergenceKind.STATE_CHANGED if stated else DivergenceKind.ARGUMENT_CHANGED
+            return kind, step.agent_id, step.number
+    return None
+
+
 def _steps(recorded: Recorded, seed: int) -> list[Step]:
     _, found = evidence(recorded.home, recorded.runs[seed])
     (unit,) = found.units
@@ -192,6 +229,8 @@ def _steps(recorded: Recorded, seed: int) -> list[Step]:
 
 
 def _number(step: Step) -> Any:  # the number of its statement, where it has one
+    if step.kind == "model" and step.name == "answers":
+        return orjson.loads(step.arguments)["kwargs"]["number"]
     return _arguments(step)[0] if step.kind == "tool" else None
 
 

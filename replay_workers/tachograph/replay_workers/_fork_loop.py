@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import TYPE_CHECKING, TypeVarTuple, cast
 
-from tachograph.core.boundary import LoopTurns, TurnCounter, control_tape, waiting_call
+from tachograph.core.boundary import LoopTurns, TurnCounter, Waiting, control_tape, waiting_call
 from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._loop import Timer, VirtualLoop, VirtualPolicy
 from tachograph.replay_workers._places import Order, Place, PlaceKey
@@ -45,6 +45,8 @@ class ForkSchedule(Schedule):
         self.counter = ForkCounter(self.turns)
         self.relieved: Callable[[], bool] = lambda: False
         """Called when nothing can happen; whether it made something happen."""
+        self._calls: dict[int, Waiting] = {}
+        """Those that wait for what is to come from outside, by the index of its place."""
 
     def start(self) -> None:
         """The unit starts in this turn."""
@@ -54,9 +56,12 @@ class ForkSchedule(Schedule):
     async def arrival(self, key: PlaceKey, *, deaf: bool = False) -> None:
         """Wait until the recorded result arrives, as from outside: a replay of the fork has to wait for it there, too."""
         call, place = waiting_call(), self._order.arrivals[key]
-        await super().arrival(key, deaf=deaf)
         if call is not None and place.turns is None:
-            call.came_in, call.rank = self.number - 1, place.rank
+            self._calls[place.index] = call
+        try:
+            await super().arrival(key, deaf=deaf)
+        finally:
+            self._calls.pop(place.index, None)
 
     def turn(self, loop: VirtualLoop) -> None:
         """A turn of the loop begins."""
@@ -71,6 +76,9 @@ class ForkSchedule(Schedule):
             place.due = max(place.due, self.number + 1 + place.lead)  # what is late comes as what is in time
         super()._bring(place, signal, loop)
         self.turns.input = self.number
+        call = self._calls.get(place.index) if not signal.cancelled() else None
+        if call is not None and place.due is not None:  # before it goes on: that may be with a cancellation
+            call.came_in, call.rank = place.due - place.lead - 1, place.rank
 
     def _happen(self, loop: VirtualLoop) -> bool:
         return super()._happen(loop) or self.relieved()
