@@ -13,6 +13,7 @@ from tachograph.core.causality import EventId, HybridClock
 from tachograph.core.cut import (
     Causality,
     Cut,
+    Outline,
     Stream,
     cut_at_event,
     cut_at_positions,
@@ -162,6 +163,31 @@ def test_a_base_stands_for_its_events(facts: list[Fact], data: st.DataObject) ->
             tail.add(fact.event_id, fact.hlc, fact.causes)
     assert cut_at_time(tail, second).positions == cut_at_time(whole, second).positions
     assert proof(tail, cut_at_time(tail, second)).events == proof(whole, cut_at_time(whole, second)).events
+
+
+@given(fleets(), st.data())
+@SEEDED
+def test_an_outline_tells_whether_a_base_is_in_the_past(facts: list[Fact], data: st.DataObject) -> None:
+    """From what lies behind a closed cut, and who depends on its ends, the past of an event is known without the rest."""
+    whole = known(facts)
+    base = cut_at_positions(whole, {stream: data.draw(st.integers(0, 12)) for stream in AGENTS}).positions
+    behind = [fact for fact in facts if fact.event_id.seq > base.get(Stream(*fact.event_id[:3]), 0)]
+    asked = data.draw(st.sampled_from(facts)).event_id
+    outline = Outline(base)
+    for fact in behind:
+        outline.span(Stream(*fact.event_id[:3]), fact.event_id.seq, fact.event_id.seq)
+        for cause in fact.causes:
+            outline.edge(fact.event_id, cause)
+    reach = outline.past(asked)
+    expected = cut_at_event(whole, asked).positions
+    is_inside = all(expected.get(stream, 0) >= seq for stream, seq in base.items())
+    is_behind = asked.seq > base.get(Stream(*asked[:3]), 0)
+    dependants = {cause: [fact.event_id for fact in facts if cause in fact.causes] for cause in before(facts)}
+    assert not reach.missing
+    if is_behind:
+        assert outline.holds_base(reach, dependants.__getitem__) == is_inside
+    if is_behind and is_inside:
+        assert {**base, **reach.positions} == expected
 
 
 @given(fleets(), st.data())

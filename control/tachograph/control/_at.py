@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from tachograph.core.causality import EventId, hlc_ms
-from tachograph.core.cut import Causality, Cut, cut_at_event, cut_at_positions, cut_at_time
+from tachograph.core.cut import Causality, Cut, Stream, cut_at_event, cut_at_positions, cut_at_time
 from tachograph.core.errors import CallerError
 from tachograph.core.replay import step_positions
 from tachograph.schemas import Event, decode_meta
-from tachograph.stores import Home, positions_at
+from tachograph.stores import At, Home, archived_positions, archived_step, positions_at
 
 HELP = (
     "when: an event (AGENT#1.7, or a whole event id), a step (AGENT:3), a time (ISO 8601, 14:03:07.5, or +1.5s after the "
@@ -46,10 +46,8 @@ class Moment:
 
     text: str
     make: Callable[[Causality], Cut]
-    is_time: bool = False
-    """Whether it is a time, or the end: then a snapshot may lie before it."""
-    until: int | None = None
-    """The time, as an hlc; None for the end."""
+    at: At = None
+    """The same as data: a snapshot may lie before it."""
 
 
 class UnknownMoment(CallerError):
@@ -73,20 +71,20 @@ def moment_of(text: str | None, home: Home, run_ids: Sequence[str], events: Call
         UnknownMoment: there is none.
     """
     if text is None:
-        return Moment("the end", _end, is_time=True)
-    named = _event(text, run_ids[0]) or _step(text, run_ids[0], events)
+        return Moment("the end", _end)
+    named = _event(text, run_ids[0]) or _step(text, home, run_ids[0], events)
     if named is not None:
-        return Moment(str(named), lambda known: cut_at_event(known, named))
+        return Moment(str(named), lambda known: cut_at_event(known, named), named)
     start_ms = _started_ms(home, run_ids[0])
     at_ms = _time_ms(text, start_ms)
     if at_ms is not None:
         if not _YEARS_MS[0] <= at_ms <= _YEARS_MS[1]:
             raise UnknownMoment(text, "it lies outside the years 1 to 9999")
         until = at_ms << 16 | _END_OF_MS
-        return Moment(_time_text(at_ms, start_ms), lambda known: cut_at_time(known, until), is_time=True, until=until)
+        return Moment(_time_text(at_ms, start_ms), lambda known: cut_at_time(known, until), until)
     if ":" in text:
-        positions = positions_at(home.log, run_ids, text)
-        return Moment(text, lambda known: cut_at_positions(known, positions))
+        positions = _positions(home, run_ids, text)
+        return Moment(text, lambda known: cut_at_positions(known, positions), positions)
     raise UnknownMoment(text, "it is none of these")
 
 
@@ -113,11 +111,27 @@ def _started_ms(home: Home, run_id: str) -> int:
     return next((hlc_ms(decode_meta(stored.payload).hlc) for stored in home.log.read_run(run_id)), 0)
 
 
-def _step(text: str, run_id: str, events: Callable[[], Sequence[Event]]) -> EventId | None:
+def _positions(home: Home, run_ids: Sequence[str], text: str) -> Mapping[Stream, int]:
+    """Offsets as positions of streams; of one run alone they are known without reading it."""
+    known = archived_positions(home, run_ids[0], text) if len(run_ids) == 1 else None
+    return positions_at(home.log, run_ids, text) if known is None else known
+
+
+def _step(text: str, home: Home, run_id: str, events: Callable[[], Sequence[Event]]) -> EventId | None:
     match = _STEP.fullmatch(text)
     if match is None:
         return None
-    agent = match["agent"]
+    agent, life, number = match["agent"], match["incarnation"], int(match["number"])
+    known = archived_step(home, run_id, agent, None if life is None else int(life), number)
+    if known is None:
+        return _step_read(match, run_id, events)
+    if known.event_id is None:
+        raise UnknownMoment(text, f"agent {agent!r} took {known.steps} steps in its life {known.incarnation}")
+    return known.event_id
+
+
+def _step_read(match: re.Match[str], run_id: str, events: Callable[[], Sequence[Event]]) -> EventId | None:
+    agent, text = match["agent"], match[0]
     steps = step_positions(events())
     lives = [incarnation for agent_id, incarnation in steps if agent_id == agent]
     if not lives:

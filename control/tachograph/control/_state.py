@@ -55,9 +55,9 @@ def _state(arguments: argparse.Namespace, settings: Settings) -> Answer:
 
 def _from_snapshot(home: Home, run_ids: Sequence[str], moment: Moment, agent: str | None) -> FleetState | None:
     """The state built on a snapshot, where that can be, and has begun the agent that is asked for."""
-    if not moment.is_time or len(run_ids) > 1:
+    if len(run_ids) > 1:
         return None
-    fleet = state_from_snapshot(home, run_ids[0], moment.until)
+    fleet = state_from_snapshot(home, run_ids[0], moment.at)
     if fleet is None or agent is None:
         return fleet
     return fleet if any(agent == agent_id for agent_id, _ in fleet.runs[run_ids[0]].agents) else None

@@ -8,7 +8,7 @@ what redaction took out of them, sealed. What is derived from the log can be reb
 from tachograph.stores._audit import Access, AuditLog
 from tachograph.stores._catalogue import SqliteCatalogue
 from tachograph.stores._catalogue_port import Catalogue
-from tachograph.stores._cut_base import state_from_snapshot
+from tachograph.stores._cut_base import At, archived_positions, archived_step, state_from_snapshot
 from tachograph.stores._cuts import FleetState, InvalidOffsets, causality_of, linked_runs, positions_at, state_at
 from tachograph.stores._findings import Finding, FindingKind, VerifyReport
 from tachograph.stores._home import Home
@@ -26,6 +26,7 @@ from tachograph.stores._verify import verify_home
 
 __all__ = [
     "Access",
+    "At",
     "AuditLog",
     "Catalogue",
     "DirectoryObjects",
@@ -49,6 +50,8 @@ __all__ = [
     "TornTail",
     "UnionCatalogue",
     "VerifyReport",
+    "archived_positions",
+    "archived_step",
     "causality_of",
     "linked_runs",
     "positions_at",

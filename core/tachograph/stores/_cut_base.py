@@ -1,61 +1,104 @@
-"""The state of an archived run at a time, from the nearest snapshot and what came behind it."""
+"""Cuts of an archived run, at a cost that does not grow with the run.
+
+What reads the archive is loaded only where there is one: a home without any pays nothing for it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from tachograph.core.causality import EventId
-from tachograph.core.cut import Causality, Cut, Stream, cut_at_time, proof
+from tachograph.core.cut import Stream
 from tachograph.core.errors import UnknownRun
-from tachograph.core.ports import Stored
-from tachograph.core.state import Folding, RunState
-from tachograph.schemas import decode_meta
-from tachograph.stores._cuts import FleetState
+from tachograph.stores._cuts import FleetState, offsets_of
 from tachograph.stores._home import Home
 
+if TYPE_CHECKING:
+    from tachograph.stores._cut_places import StepPlace
+    from tachograph.stores.archive import RunPages
 
-def state_from_snapshot(home: Home, run_id: str, hlc: int | None) -> FleetState | None:
-    """What `state_at` gives for one run at a time, at a cost that does not grow with the run.
+At = int | EventId | Mapping[Stream, int] | None
+"""A time (hlc), an event with all that it could have known, positions of streams, or the end."""
+
+
+def state_from_snapshot(home: Home, run_id: str, at: At) -> FleetState | None:
+    """What `state_at` gives for one run, from the nearest snapshot before the cut and what lies between the two.
+
+    Its proof counts the causes of events behind the snapshot: the snapshot itself is closed, as the fold makes it.
 
     Args:
         home: whose archive holds the run.
         run_id: of the run.
-        hlc: the time; None: the end.
+        at: the cut.
 
     Returns:
-        None where there is no snapshot to build on, where events came so late that it does not hold all up to its own
-        time, or where this machine has recorded some of the run itself: then the run is to be read from its beginning.
+        None where the archive's segments do not tell enough (those of earlier releases, and streams with gaps), or where
+        this machine has recorded some of the run itself: then the run is to be read from its beginning.
 
     Raises:
-        CorruptFrame, StoreUnavailable: the archive cannot be read.
+        UnknownEvent: the run has no such event.
+        CorruptFrame, CorruptPayload, StoreUnavailable: the archive cannot be read.
     """
-    if home.archive is None or home.snapshots is None or _is_local(home, run_id):
+    pages = _pages(home, run_id)
+    if pages is None or home.archive is None or home.snapshots is None:
+        return None
+    from tachograph.stores._cut_reading import Reading
+
+    reading = Reading(home.archive, home.snapshots, pages)
+    if isinstance(at, EventId):
+        return reading.at_event(at)
+    return reading.at_time(at) if at is None or isinstance(at, int) else reading.at_positions(at)
+
+
+def archived_positions(home: Home, run_id: str, text: str) -> Mapping[Stream, int] | None:
+    """What `positions_at` gives for one run, without reading its events.
+
+    Returns:
+        None where the run has to be read: as above, or a place is named that is no partition the run lies in.
+
+    Raises:
+        InvalidOffsets: the text cannot be read.
+        CorruptPayload, StoreUnavailable: the archive cannot be read.
+    """
+    limits = offsets_of(text)
+    pages = _pages(home, run_id)
+    if pages is None:
+        return None
+    from tachograph.stores._cut_places import positions_below
+
+    return positions_below(pages, limits)
+
+
+def archived_step(home: Home, run_id: str, agent_id: str, incarnation: int | None, number: int) -> StepPlace | None:
+    """Where a step of an agent begins, as `core.replay.step_positions` says; little of the run is read.
+
+    Args:
+        home: whose archive holds the run.
+        run_id: of the run.
+        agent_id: of the agent.
+        incarnation: its life; None: the last.
+        number: of the step, from 1 on.
+
+    Returns:
+        None where the run has to be read: as above, or it has no such agent.
+
+    Raises:
+        CorruptFrame, CorruptPayload, StoreUnavailable: the archive cannot be read.
+    """
+    pages = _pages(home, run_id)
+    if pages is None or home.archive is None:
+        return None
+    from tachograph.stores._cut_places import step_at
+
+    return step_at(home.archive, pages, agent_id, incarnation, number)
+
+
+def _pages(home: Home, run_id: str) -> RunPages | None:
+    if home.archive is None or _is_local(home, run_id):
         return None
     home.archive.refresh()
-    state = home.snapshots.newest_before(run_id, hlc)
-    if state is None or state.gaps:
-        return None
-    tail = home.archive.read_behind(run_id, state.hlc, state.events, hlc)
-    return None if tail is None else _built(state, tail, hlc)
-
-
-def _built(state: RunState, tail: list[Stored], hlc: int | None) -> FleetState:
-    streams = {Stream(state.run_id, *key): agent.seq for key, agent in state.agents.items()}
-    causality = Causality(streams)
-    metas = [decode_meta(stored.payload) for stored in tail]
-    for meta in metas:
-        causes = tuple(EventId(cause.run_id, cause.agent_id, cause.incarnation, cause.seq) for cause in meta.causes)
-        causality.add(EventId(meta.run_id, meta.agent_id, meta.incarnation, meta.seq), meta.hlc, causes)
-    cut = _cut(causality, hlc)
-    folding = Folding(state)
-    for meta, stored in zip(metas, tail, strict=True):
-        if cut.holds(EventId(meta.run_id, meta.agent_id, meta.incarnation, meta.seq)):
-            folding.add(stored.payload, over_gaps=True)
-    return FleetState(cut, proof(causality, cut), tuple(causality.skews()), {state.run_id: state})
-
-
-def _cut(causality: Causality, hlc: int | None) -> Cut:
-    if hlc is not None:
-        return cut_at_time(causality, hlc)
-    return Cut({stream: causality.last(stream) for stream in causality.streams()})
+    return home.archive.pages(run_id)
 
 
 def _is_local(home: Home, run_id: str) -> bool:

@@ -86,14 +86,14 @@ def positions_at(log: EventLog, run_ids: Iterable[str], text: str) -> dict[Strea
     Raises:
         InvalidOffsets: the text cannot be read, or names a place where none of these runs lies.
     """
-    limits = _offsets(text)
+    limits = offsets_of(text)
     positions: dict[Stream, int] = {}
     stopped: set[Stream] = set()
     places: set[str] = set()
     for run_id in run_ids:
         for meta, stored in _heads(log.read_run(run_id)):
             stream = Stream(*_event_id(meta)[:3])
-            place, offset = _place_of(stored)
+            place, offset = place_in(stored.segment) or (stored.segment, stored.offset)
             places |= {stored.segment, place}
             limit = limits.get(stored.segment, limits.get(place))
             if limit is not None and (stored.offset if stored.segment in limits else offset) >= limit:
@@ -134,12 +134,10 @@ def _folded(log: EventLog, run_id: str, cut: Cut) -> RunState:
     return state
 
 
-def _place_of(stored: Stored) -> tuple[str, int]:
-    """Where an event lies, as a person names it: a partition and its segment's last offset there, or the segment."""
-    archived = _ARCHIVED.search(stored.segment)
-    if archived is None:
-        return stored.segment, stored.offset
-    return f"{archived['topic']}/{archived['partition']}", int(archived["last"])
+def place_in(segment: str) -> tuple[str, int] | None:
+    """Where an archived segment lies, as a person names it: a partition, and the segment's last offset there."""
+    archived = _ARCHIVED.search(segment)
+    return None if archived is None else (f"{archived['topic']}/{archived['partition']}", int(archived["last"]))
 
 
 def _heads(events: Iterator[Stored]) -> Iterator[tuple[EventMeta, Stored]]:
@@ -154,7 +152,12 @@ def _causes(meta: EventMeta) -> tuple[EventId, ...]:
     return tuple(EventId(cause.run_id, cause.agent_id, cause.incarnation, cause.seq) for cause in meta.causes)
 
 
-def _offsets(text: str) -> dict[str, int]:
+def offsets_of(text: str) -> dict[str, int]:
+    """Place to the first offset outside.
+
+    Raises:
+        InvalidOffsets: the text cannot be read.
+    """
     matches = [_OFFSET.fullmatch(part.strip()) for part in text.split(",")]
     if not all(matches):
         raise InvalidOffsets(text, "they are not of the form PLACE:OFFSET")

@@ -9,6 +9,7 @@ from tachograph.core.cut._closure import cut_at_event, cut_at_positions, cut_at_
 from tachograph.core.cut._cones import Cone, future, past
 from tachograph.core.cut._cut import Cut, Proof, proof
 from tachograph.core.cut._fleets import Links, fleet_of
+from tachograph.core.cut._outline import Outline, Reach
 from tachograph.core.cut._waits import Wait, waits
 
 __all__ = [
@@ -16,7 +17,9 @@ __all__ = [
     "Cone",
     "Cut",
     "Links",
+    "Outline",
     "Proof",
+    "Reach",
     "Skew",
     "Stream",
     "UnknownEvent",

@@ -75,10 +75,12 @@ class Causality:
 
     Args:
         base: a closed cut that everything here builds on, as a snapshot gives: its events need not be added.
+        ahead: streams of which is known that they go on up to a `seq`, though not all of it is added.
     """
 
-    def __init__(self, base: Mapping[Stream, int] | None = None) -> None:
+    def __init__(self, base: Mapping[Stream, int] | None = None, ahead: Mapping[Stream, int] | None = None) -> None:
         self.base: Mapping[Stream, int] = {} if base is None else dict(base)
+        self.ahead: Mapping[Stream, int] = {} if ahead is None else dict(ahead)
         self._lines: dict[Stream, _Line] = {}
 
     def add(self, event_id: EventId, hlc: int, causes: Sequence[EventId] = ()) -> None:
@@ -94,13 +96,14 @@ class Causality:
             self._line(Stream(*cause[:3])).dependants.append(Dependant(cause.seq, event_id))
 
     def streams(self) -> list[Stream]:
-        """Every stream with an event here or in the base, sorted."""
-        return sorted({stream for stream, line in self._lines.items() if line.seqs} | self.base.keys())
+        """Every stream with an event here, in the base or ahead, sorted."""
+        here = {stream for stream, line in self._lines.items() if line.seqs}
+        return sorted(here | self.base.keys() | self.ahead.keys())
 
     def holds(self, event_id: EventId) -> bool:
-        """Whether the event is here, or below the base."""
+        """Whether the event is here, below the base, or known to be ahead."""
         stream = Stream(*event_id[:3])
-        if 0 < event_id.seq <= self.base.get(stream, 0):
+        if 0 < event_id.seq <= max(self.base.get(stream, 0), self.ahead.get(stream, 0)):
             return True
         line = self._lines.get(stream)
         if line is None:

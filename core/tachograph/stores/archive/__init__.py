@@ -9,13 +9,19 @@ from tachograph.stores.archive._catalogue import ArchiveCatalogue
 from tachograph.stores.archive._compact import compact_run
 from tachograph.stores.archive._index import SegmentIndex
 from tachograph.stores.archive._log import ArchiveLog
+from tachograph.stores.archive._page_cache import LinePlace, Page, RunPages
+from tachograph.stores.archive._pages import BEGINNINGS, mark_of
 from tachograph.stores.archive._snapshots import SnapshotPointer, SnapshotStore
 from tachograph.stores.archive._union import UnionLog
 from tachograph.stores.archive._write import SegmentRecord, StoredSegment, segments_prefix, write_segment
 
 __all__ = [
+    "BEGINNINGS",
     "ArchiveCatalogue",
     "ArchiveLog",
+    "LinePlace",
+    "Page",
+    "RunPages",
     "SegmentIndex",
     "SegmentRecord",
     "SnapshotPointer",
@@ -23,6 +29,7 @@ __all__ = [
     "StoredSegment",
     "UnionLog",
     "compact_run",
+    "mark_of",
     "segments_prefix",
     "write_segment",
 ]

@@ -23,6 +23,12 @@ MAGIC: Final = b"Obj\x01"
 START_KEY: Final = b"tachograph.start"
 """The header's length, eight digits: the blocks begin there."""
 INDEX_KEY: Final = b"tachograph.index"
+PAGES_KEY: Final = b"tachograph.pages"
+"""Behind the index: what only cuts and cones ask for. Segments of earlier releases have none."""
+
+PAGES_BYTES_MAX: Final = 2 << 20
+"""Deflated, as they stand in a header, which must not have more than 4 MiB with the index; where they are more they are left
+out, and the segment's runs read whole. Those of a million events take a quarter."""
 
 BLOCK_EVENTS: Final = 256
 """Enough to compress well together, few enough to be read without their neighbours."""
@@ -150,13 +156,14 @@ def sync_of(told: bytes) -> bytes:
     return hashlib.sha256(told).digest()[:_SYNC_BYTES]
 
 
-def header_of(index: bytes, manifest: Mapping[str, str], schema_ids: Iterable[int], sync: bytes) -> bytes:
-    """What stands before the blocks; `index` is deflated here."""
+def header_of(index: bytes, pages: bytes, manifest: Mapping[str, str], schema_ids: Iterable[int], sync: bytes) -> bytes:
+    """What stands before the blocks; `index` is deflated here, `pages` are already."""
     schemas = _known_schemas()
     used = {str(schema_id): orjson.Fragment(schemas[schema_id]) for schema_id in sorted(schema_ids)}
     entries = {
         START_KEY: b"0" * _START_DIGITS,
         INDEX_KEY: zlib.compress(index),
+        **({PAGES_KEY: pages} if len(pages) <= PAGES_BYTES_MAX else {}),
         b"avro.codec": b"deflate",
         b"avro.schema": _FRAME_SCHEMA,
         b"tachograph.schemas": orjson.dumps(used),
@@ -201,6 +208,20 @@ def opening_of(data: bytes, name: str) -> Opening:
         return Opening(int(start), at, size)
     except (ValueError, IndexError) as error:
         raise CorruptPayload(f"the segment {name}", 0, f"it does not begin as one: {error}") from error
+
+
+def pages_span(data: bytes, opening: Opening) -> tuple[int, int] | None:
+    """Where a segment's pages are, as (offset, size); None where it has none.
+
+    Args:
+        data: the segment's first bytes, up to 40 behind its index.
+        opening: what they tell.
+    """
+    try:
+        size, at = varint(data, _name(data, opening.index_at + opening.index_size, PAGES_KEY))
+    except (ValueError, IndexError):
+        return None
+    return (at, size) if 0 <= size <= PAGES_BYTES_MAX else None
 
 
 def inflated_index(data: bytes, name: str) -> bytes:

@@ -50,8 +50,31 @@ CREATE INDEX effects_of_run ON effects (run_id);
 CREATE TABLE damaged (
     name TEXT PRIMARY KEY, reason TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE paged (
+    run_id TEXT NOT NULL, name TEXT NOT NULL, whole INTEGER NOT NULL, PRIMARY KEY (run_id, name)
+) WITHOUT ROWID;
+CREATE TABLE pages (
+    run_id TEXT NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL, first_hlc INTEGER NOT NULL,
+    last_hlc INTEGER NOT NULL, events INTEGER NOT NULL, mark INTEGER NOT NULL, told BLOB NOT NULL,
+    PRIMARY KEY (run_id, name, number)
+) WITHOUT ROWID;
+CREATE TABLE lines (
+    run_id TEXT NOT NULL, agent_id TEXT NOT NULL, incarnation INTEGER NOT NULL, first INTEGER NOT NULL,
+    name TEXT NOT NULL, number INTEGER NOT NULL, last INTEGER NOT NULL, steps INTEGER NOT NULL,
+    PRIMARY KEY (run_id, agent_id, incarnation, first, name)
+) WITHOUT ROWID;
+CREATE TABLE edges (
+    run_id TEXT NOT NULL, agent_id TEXT NOT NULL, incarnation INTEGER NOT NULL, seq INTEGER NOT NULL,
+    by_agent TEXT NOT NULL, by_incarnation INTEGER NOT NULL, by_seq INTEGER NOT NULL,
+    PRIMARY KEY (run_id, agent_id, incarnation, seq, by_agent, by_incarnation, by_seq)
+) WITHOUT ROWID;
+CREATE TABLE opened (
+    run_id TEXT NOT NULL, agent_id TEXT NOT NULL, incarnation INTEGER NOT NULL, seq INTEGER NOT NULL,
+    name TEXT NOT NULL
+) STRICT;
+CREATE INDEX opened_by ON opened (run_id, agent_id);
 """
-VERSION: Final = 2
+VERSION: Final = 3
 
 FIRST_BYTES: Final = 64 * 1024
 """Of a segment: enough for the index of some thousand runs, so that most are fetched in one go."""

@@ -15,6 +15,7 @@ from tachograph.stores._address import address_of
 from tachograph.stores._log import nearest
 from tachograph.stores.archive._avro import payloads_of
 from tachograph.stores.archive._cache import Part, SegmentCache
+from tachograph.stores.archive._page_cache import PageCache, RunPages
 from tachograph.stores.s3 import Bucket
 
 
@@ -46,7 +47,7 @@ class ArchiveLog:
     def __init__(self, bucket: Bucket, tenant: str, cache: Path | str) -> None:
         self.cache: Final = SegmentCache(bucket, tenant, cache)
         self.tenant: Final = tenant
-        self._bucket = bucket
+        self.bucket: Final = bucket
 
     def refresh(self, *, whole: bool = False) -> None:
         """Take in what was archived since the last time.
@@ -96,30 +97,17 @@ class ArchiveLog:
         parts = self.cache.parts(run_id)
         if not parts:
             known = [known for _, known in self.cache.run_ids()]
-            raise UnknownRun(run_id, f"the archive {self._bucket.endpoint}", nearest(run_id, known))
+            raise UnknownRun(run_id, f"the archive {self.bucket.endpoint}", nearest(run_id, known))
         return self.read(parts)
 
-    def read_behind(self, run_id: str, hlc: int, events: int, until: int | None = None) -> list[Stored] | None:
-        """A run's events behind a moment, where exactly so many lie up to it; segments that end before are not read.
-
-        Args:
-            run_id: of the run, as of the last refresh.
-            hlc: the moment.
-            events: how many there are up to and with it.
-            until: events behind this one may be left out.
-
-        Returns:
-            The events in order; None where there are more or fewer up to the moment, as when some came late.
+    def pages(self, run_id: str) -> RunPages | None:
+        """What a run's pages hold, as of the last refresh; None where some of its segments do not tell.
 
         Raises:
-            CorruptFrame, StoreUnavailable: as `read_run`.
+            CorruptPayload: a segment does not read as one.
+            StoreUnavailable: as `read_run`.
         """
-        parts = self.cache.parts(run_id)
-        whole = sum(part.range.events for part in parts if part.last_hlc <= hlc)
-        rest = [part for part in parts if part.last_hlc > hlc and (until is None or part.first_hlc <= until)]
-        found = list(self.read(rest))
-        later = [stored for stored in found if address_of(stored.payload).hlc > hlc]
-        return later if whole + len(found) - len(later) == events else None
+        return PageCache(self.bucket, self.cache).run(run_id)
 
     def read(self, parts: Sequence[Part]) -> Iterator[Stored]:
         """The events of parts of one run, which are sorted by their first event; each event once."""
@@ -143,10 +131,10 @@ class ArchiveLog:
 
     def _events(self, part: Part) -> Iterator[_Ordered]:
         found = part.range
-        data = self._bucket.get_range(part.name, found.start, found.size)
+        data = self.bucket.get_range(part.name, found.start, found.size)
         if data is None or len(data) != found.size:
             reason = "the segment is no longer there" if data is None else "the segment ends too early"
-            raise CorruptFrame(f"{self._bucket.endpoint}/{part.name}", found.start, reason)
+            raise CorruptFrame(f"{self.bucket.endpoint}/{part.name}", found.start, reason)
         payloads = islice(payloads_of(data, found.blocks, part.name), found.skip, found.skip + found.events)
         try:
             for place, payload in enumerate(payloads, found.skip):
@@ -156,7 +144,7 @@ class ArchiveLog:
                     payload[HASH], payload, part.name, place,
                 )  # fmt: skip
         except CorruptPayload as error:
-            raise CorruptFrame(f"{self._bucket.endpoint}/{part.name}", found.start, str(error)) from error
+            raise CorruptFrame(f"{self.bucket.endpoint}/{part.name}", found.start, str(error)) from error
 
 
 def _push(heap: list[tuple[_Ordered, int, Iterator[_Ordered]]], number: int, events: Iterator[_Ordered]) -> None:

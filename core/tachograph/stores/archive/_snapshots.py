@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -109,15 +109,25 @@ class SnapshotStore:
                 high = middle
         return best
 
-    def newest_before(self, run_id: str, hlc: int | None = None) -> RunState | None:
-        """The state of a run's newest usable snapshot in which no clock stands higher than `hlc`; None: than any.
+    def stored(self, run_id: str) -> Sequence[SnapshotPointer]:
+        """The snapshots of a run, that of the fewest events first; whether they can be used is not known yet.
 
         Raises:
             StoreUnavailable: the bucket cannot be read.
         """
-        names = sorted(self._bucket.names(self._folder(run_id)), reverse=True)
-        fitting = (name for name in names if hlc is None or _hlc_of(name) <= hlc)
-        return next((state for name in fitting if (state := self._read(run_id, name)) is not None), None)
+        places = ((name, _place_of(name)) for name in sorted(self._bucket.names(self._folder(run_id))))
+        return [
+            SnapshotPointer(self._tenant, run_id, name, *place)
+            for name, place in places if place is not None
+        ]  # fmt: skip
+
+    def load(self, pointer: SnapshotPointer) -> RunState | None:
+        """The state that a snapshot holds; None where it cannot be used.
+
+        Raises:
+            StoreUnavailable: the bucket cannot be read.
+        """
+        return self._read(pointer.run_id, pointer.name)
 
     def _read(self, run_id: str, name: str) -> RunState | None:
         data = self._bucket.get(name)
@@ -133,10 +143,10 @@ class SnapshotStore:
         return f"{name_part(self._tenant)}/snapshots/{name_part(run_id)}/"
 
 
-def _hlc_of(name: str) -> int:
-    """What a snapshot's name says; beyond every clock where it says nothing."""
+def _place_of(name: str) -> tuple[int, int] | None:
+    """Events and hlc, as a snapshot's name says them; None where it says nothing."""
     parts = name.rpartition("/")[2].split("-")
-    return int(parts[1]) if len(parts) > 1 and parts[1].isdigit() else 1 << 64
+    return (int(parts[0]), int(parts[1])) if len(parts) > 2 and parts[0].isdigit() and parts[1].isdigit() else None
 
 
 def _is_within(state: RunState, at: Mapping[tuple[str, int], int]) -> bool:

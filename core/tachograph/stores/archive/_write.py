@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tachograph.stores.archive._avro import blocks_of, header_of, sync_of
 from tachograph.stores.archive._index import RunSpan, SegmentIndex, index_bytes
+from tachograph.stores.archive._pages import pages_bytes
 from tachograph.stores.s3 import Bucket, S3Unreachable, name_part
 
 _OFFSET_DIGITS = 20
@@ -110,7 +111,8 @@ def _laid_out(about: SegmentIndex, records: Iterable[SegmentRecord]) -> tuple[Se
         "kind": "segment", "tenant": index.tenant, "topic": index.topic, "partition": str(index.partition)
     }  # fmt: skip
     schema_ids = {int.from_bytes(record.payload[1:5], "big") for record in ordered}
-    return index, header_of(index_bytes(index), manifest, schema_ids, sync), [data for _, data in made]
+    pages = pages_bytes(list(index.placed(0)), ordered)
+    return index, header_of(index_bytes(index), pages, manifest, schema_ids, sync), [data for _, data in made]
 
 
 def _span(run_id: str, records: Sequence[SegmentRecord]) -> RunSpan:
