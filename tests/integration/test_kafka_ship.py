@@ -23,7 +23,8 @@ from shipping import (
 )
 from tachograph.core.errors import InvalidSetting
 from tachograph.producers import Recorder
-from tachograph.producers.shipper import Shipper, ship
+from tachograph.producers._sources import SystemSources
+from tachograph.producers.shipper import Shipper, _transfer, ship
 from tachograph.stores import DirectoryObjects, Home, LocalLog, verify_home
 from tachograph.stores.backend import Backend, KafkaSettings
 from tachograph.stores.kafka import TopicMissing, ensure_topics
@@ -159,6 +160,28 @@ def test_what_is_refused_is_named_and_the_others_go_on(tmp_path: Path) -> None:
     assert len(stuck) == 3
     assert all("more than the" in each.reason and len(each.hash) == 64 for each in stuck)
     check(home, backend, ledger_of(home))
+
+
+class _Ahead(SystemSources):
+    """The clock of a host on which somebody set it two hours ahead."""
+
+    def now_us(self) -> int:
+        return super().now_us() + 2 * 3_600_000_000
+
+
+def test_a_host_whose_clock_is_ahead_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Brokers take its times, from a topic that was set up as planned; nothing is stuck, and no record is looked for."""
+    backend, home = backend_at(tmp_path, "kafka"), tmp_path / "home"
+    monkeypatch.setattr(_transfer, "now_ms", lambda: _Ahead().now_us() // 1000)
+    with Recorder(home, sources=_Ahead()) as recorder:
+        for number in range(3):
+            with recorder.run(f"run {number}") as run, run.agent("worker") as agent:
+                agent.call(len, "ahead")
+    done = ship(home, backend, silent)
+    assert (done.events, done.stuck, done.is_complete) == (len(ledger_of(home)), 0, True)
+    check(home, backend, ledger_of(home))
+    an_hour_ahead = SystemSources().now_us() // 1000 + 3_600_000
+    assert all(each.timestamp_ms > an_hour_ahead for each in read_all(kafka_of(backend), events_topic(backend)))
 
 
 def test_a_spool_without_a_list_of_bodies_is_shipped_with_them(tmp_path: Path) -> None:

@@ -42,18 +42,20 @@ def test_topics_are_made_once(settings: KafkaSettings) -> None:
 
 
 def test_drift_is_told_and_nothing_is_changed(settings: KafkaSettings) -> None:
-    """Fewer partitions, another retention, a plan that would delete: all only named."""
+    """Fewer partitions, another retention, times that are refused, a plan that would delete: all only named."""
     topic = new_topic(settings, 2, retention_ms="1000", max_message_bytes="17825792", min_insync_replicas="1")
     plan = TopicPlan(topic.removeprefix(settings.topic_prefix), 5, 1, 17825792)
+    times = TopicDifference(topic, "message.timestamp.after.max.ms", str(2**63 - 1), "3600000")
     for _ in range(2):
         report = ensure_topics(settings, [plan])
         assert report.created == report.unchanged == ()
         assert set(report.drift) == {
             TopicDifference(topic, "partitions", "5", "2"),
             TopicDifference(topic, "retention.ms", "3600000", "1000"),
+            times,
         }
     compacted = ensure_topics(settings, [replace(plan, partitions=2, retention_hours=None)])
-    assert compacted.drift == (TopicDifference(topic, "cleanup.policy", "compact", "delete"),)
+    assert set(compacted.drift) == {TopicDifference(topic, "cleanup.policy", "compact", "delete"), times}
 
 
 def test_looking_only_makes_nothing(settings: KafkaSettings) -> None:

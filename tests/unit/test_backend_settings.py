@@ -58,6 +58,11 @@ def test_secrets_are_never_shown(tmp_path: Path) -> None:
         (S3 | {"TACHO_S3_URL": "a:9000"}, "TACHO_S3_URL"),
         ({"TACHO_REGISTRY_URL": "ftp://a"}, "TACHO_REGISTRY_URL"),
         ({"TACHO_CONFIG": "/nowhere.toml"}, "TACHO_CONFIG"),
+        (S3 | {"TACHO_SPOOL_KEEP_HOURS": "soon"}, "TACHO_SPOOL_KEEP_HOURS"),
+        (S3 | {"TACHO_SPOOL_KEEP_HOURS": "-1"}, "TACHO_SPOOL_KEEP_HOURS"),
+        (S3 | {"TACHO_SPOOL_KEEP_HOURS": "nan"}, "TACHO_SPOOL_KEEP_HOURS"),
+        (S3 | {"TACHO_SPOOL_KEEP_HOURS": "inf"}, "TACHO_SPOOL_KEEP_HOURS"),
+        ({"TACHO_SPOOL_KEEP_HOURS": "24"}, "TACHO_SPOOL_KEEP_HOURS.*TACHO_S3_URL"),
         ({"TACHO_KAFKA_BOOTSTRAP": "a:1", "TACHO_KAFKA_CONFIG": "/nowhere"}, "TACHO_KAFKA_CONFIG"),
     ],
 )
@@ -65,6 +70,13 @@ def test_what_cannot_be_is_named(given: dict[str, str], named: str) -> None:
     """The message names the setting."""
     with pytest.raises(InvalidSetting, match=named):
         backend_of(given)
+
+
+def test_how_long_spools_stay() -> None:
+    """For ever unless somebody says so; no time at all is a time."""
+    assert backend_of(S3).spool_keep_hours is None
+    assert backend_of(S3 | {"TACHO_SPOOL_KEEP_HOURS": "0"}).spool_keep_hours == 0
+    assert backend_of(S3 | {"TACHO_SPOOL_KEEP_HOURS": "1.5"}).spool_keep_hours == 1.5
 
 
 def test_a_bad_redis_url_is_not_repeated() -> None:

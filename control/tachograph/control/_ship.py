@@ -36,12 +36,15 @@ def _ship(arguments: argparse.Namespace, settings: Settings) -> Answer:
         "waiting_bytes": done.waiting_bytes,
         "spools": done.spools,
         "reason": done.reason,
+        "removed": done.removed,
     }
     code = ExitCode.OK if done.is_complete and not done.stuck else ExitCode.LIMITED
     return Answer(document, lambda screen: _render(screen, done, home), code)
 
 
 def _render(screen: Screen, done: Shipped, home: Path) -> None:
+    if done.removed:
+        screen.line(f"{done.removed} spools removed: shipped long enough ago, and in the archive")
     if not done.spools:
         screen.line("Nothing is left to ship.")
         return

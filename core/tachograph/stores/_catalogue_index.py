@@ -15,6 +15,7 @@ from tachograph.stores._files import is_locked
 from tachograph.stores._index import Mark, Placed, Range, Tail, read_tail
 from tachograph.stores._left_open import came_back
 from tachograph.stores._log import LocalLog
+from tachograph.stores._retired import read_retired, retired_names, retired_stamp
 from tachograph.stores._segments import Spool, SpoolState, list_spools, segment_size
 from tachograph.stores._spool import LOCK_NAME, segment_name
 
@@ -26,6 +27,8 @@ class CatalogueIndex:
         self._log_directory = log_directory
         self._database = database
         self._known_settled: frozenset[str] = frozenset()
+        self._retired = (-1, -1)
+        """The stamp of the retired spools that were taken in."""
 
     def refresh(self, skip: Collection[str] = ()) -> None:
         """Bring spools, segments, ranges, transitions and the list of runs up to date, but for some spools.
@@ -34,14 +37,52 @@ class CatalogueIndex:
             StoreUnavailable: log or catalogue cannot be read.
             UnsupportedSchema: a newer release wrote a segment.
         """
+        self.retire()
         passed = self._settled().union(skip)
         passed = passed.union(self._standing(passed))
         for spool in list_spools(self._log_directory, skip=passed):
-            for number in spool.numbers:
-                if self._grew(spool, number):
-                    self._take_in(spool, number)
-            if spool.state is not SpoolState.OPEN:
-                self._settle(spool)
+            self.read(spool)
+
+    def read(self, spool: Spool) -> None:
+        """Bring up to date with one spool.
+
+        Raises:
+            StoreUnavailable: log or catalogue cannot be read.
+            UnsupportedSchema: a newer release wrote a segment.
+        """
+        for number in spool.numbers:
+            if self._grew(spool, number):
+                self._take_in(spool, number)
+        if spool.state is not SpoolState.OPEN:
+            self._settle(spool)
+
+    def retire(self) -> None:
+        """Let go of the spools that count as removed, but for what stays of them.
+
+        Raises:
+            StoreUnavailable: log or catalogue cannot be read.
+            CorruptFrame: what stays of one is not what was written.
+        """
+        stamp = retired_stamp(self._log_directory)
+        if stamp == self._retired:
+            return
+        rows = self._database.rows("SELECT spool FROM spools WHERE settled = ?", (_RETIRED,))
+        known = {str(name) for (name,) in rows}
+        for name in retired_names(self._log_directory):
+            if name not in known:
+                self._let_go(name)
+        self._retired = stamp
+
+    def _let_go(self, name: str) -> None:
+        database = self._database
+        effects = read_retired(self._log_directory, name).effects
+        with database.transaction():
+            database.change(_RUN_TOUCHED_IN, [(name,)])
+            for table in ("segments", "ranges", "transitions"):
+                database.change(f"DELETE FROM {table} WHERE spool = ?", [(name,)])  # noqa: S608 a name of ours
+            database.change(_RUN_GONE, [()])
+            database.change("INSERT OR REPLACE INTO spools VALUES (?, ?)", [(name, _RETIRED)])
+            database.change(_TRANSITION, effects)
 
     def _settled(self) -> frozenset[str]:
         """The spools that are read to their end; asked for anew only when their number changed."""
@@ -170,6 +211,13 @@ _RUN_SEEN = """
 INSERT INTO runs (run_id, first_hlc) VALUES (?, ?)
 ON CONFLICT (run_id) DO UPDATE SET touched = touched + 1, first_hlc = min(first_hlc, excluded.first_hlc)
 """
+
+_RETIRED = 2
+"""In `spools.settled`: it counts as removed, and only its effects are known."""
+
+_RUN_TOUCHED_IN = "UPDATE runs SET touched = touched + 1 WHERE run_id IN (SELECT run_id FROM ranges WHERE spool = ?)"
+
+_RUN_GONE = "DELETE FROM runs WHERE run_id NOT IN (SELECT run_id FROM ranges)"
 
 _RUN_TOUCHED = "UPDATE runs SET touched = touched + 1 WHERE run_id = ?"
 

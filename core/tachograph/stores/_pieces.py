@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
 from tachograph.core.canonical import Digester
+from tachograph.core.errors import StoreUnavailable
 from tachograph.stores._piece import SegmentPiece, Task, examine
 from tachograph.stores._segments import segment_size
 
@@ -23,11 +24,11 @@ _digesters: list[Digester] = []
 def pieces_of(tasks: Sequence[Task], digester: Digester) -> Iterator[SegmentPiece | None]:
     """The pieces of segments, in the order of the tasks."""
     workers = min(_cores(), len(tasks))
-    if workers > 1 and sum(segment_size(task.file) for task in tasks) >= PARALLEL_BYTES_MIN:
+    if workers > 1 and sum(map(_size, tasks)) >= PARALLEL_BYTES_MIN:
         yield from _side_by_side(tasks, digester, workers)
     else:
         for task in tasks:
-            yield examine(task, digester)
+            yield _look(task, digester)
 
 
 def _side_by_side(tasks: Sequence[Task], digester: Digester, workers: int) -> Iterator[SegmentPiece | None]:
@@ -41,7 +42,7 @@ def _side_by_side(tasks: Sequence[Task], digester: Digester, workers: int) -> It
     except BrokenProcessPool:
         # A worker was killed, for want of memory most likely: alone it may do.
         for task in tasks[done:]:
-            yield examine(task, digester)
+            yield _look(task, digester)
 
 
 def _cores() -> int:
@@ -54,4 +55,19 @@ def _begin(digester: Digester) -> None:
 
 
 def _examine(task: Task) -> SegmentPiece | None:
-    return examine(task, _digesters[0])
+    return _look(task, _digesters[0])
+
+
+def _look(task: Task, digester: Digester) -> SegmentPiece | None:
+    """A segment that cannot be read has no piece: whoever looks at it with care says why, and goes on with the others."""
+    try:
+        return examine(task, digester)
+    except StoreUnavailable:
+        return None
+
+
+def _size(task: Task) -> int:
+    try:
+        return segment_size(task.file)
+    except StoreUnavailable:
+        return 0

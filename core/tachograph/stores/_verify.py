@@ -20,6 +20,7 @@ from tachograph.stores._spool import segment_name
 from tachograph.stores._verify_archive import ArchiveCheck, runs_of
 from tachograph.stores._verify_events import EventCheck
 from tachograph.stores._verify_raw import RawCheck
+from tachograph.stores._verify_retired import RetiredCheck
 from tachograph.stores._verify_segment import SegmentCheck
 from tachograph.stores._verify_spools import KnownSegments, check_closing, check_numbers, check_presence
 
@@ -54,6 +55,7 @@ class _Verification:
         self._bodies = BodyCheck(home.objects, home.digester)
         self._events = EventCheck(self._chains, self._bodies, None if run_ids is None else frozenset(run_ids))
         self._raw = RawCheck(home, run_ids)
+        self._retired = RetiredCheck(home.path / "log")
         self._archive = None if home.archive is None else ArchiveCheck(home.archive, self._bodies, run_ids)
         self._wanted = None if run_ids is None else _segments_of(home, run_ids, self._archive or ())
         self._segments = self._total = 0
@@ -68,15 +70,18 @@ class _Verification:
             self._check_spool(spool, tasks[spool.name], pieces)
         if self._wanted is None:
             self._findings += check_presence(self._home.path / "log", spools, known)
+            self._findings += self._retired.findings
         if self._archive is not None:
             self._archive.run(lambda done, of: self._progress(done, of, "archived runs"))
             self._chains.settle(self._archive.chains)
         named = name_damaged(self._events.damaged, self._chains)
         self._findings += named
-        self._chains.finish(frozenset(finding.event_id for finding in named if finding.event_id is not None))
+        damaged = frozenset(finding.event_id for finding in named if finding.event_id is not None)
+        self._chains.finish(_Either(damaged, self._retired))
         runs = {run_id for run_id, _, _ in self._chains.streams}
         if self._archive is not None:
             self._findings += self._archive.findings()
+            self._findings += self._retired.lost(self._archive.chains.streams) if self._wanted is None else ()
             runs.update(self._archive.run_ids)
         self._bodies.finish(lambda done, of: self._progress(done, of, "bodies"))
         self._raw.run(lambda done, of: self._progress(done, of, "raw bodies"))
@@ -110,14 +115,29 @@ class _Verification:
         self._chains.alive = spool.state is SpoolState.OPEN
         seals: dict[int, bytes | None] = {}
         previous: dict[int, bytes | None] = {}
+        is_gone = False
         for task, piece in zip(tasks, pieces, strict=False):
             self._progress(self._segments, self._total, "segments")
-            look = piece if piece is not None and self._events.join(piece) else self._check_segment(spool, task)
+            look = None if is_gone else self._look(spool, task, piece)
+            if look is None:
+                is_gone = True
+                continue
             seals[task.number], previous[task.number] = look.seal, look.previous_seal
             self._segments += 1
-        if self._wanted is None:
+        if self._wanted is None and not is_gone:
             self._findings += check_numbers(spool)
             self._findings += check_closing(spool, seals, previous)
+
+    def _look(self, spool: Spool, task: Task, piece: SegmentPiece | None) -> SegmentPiece | SegmentCheck | None:
+        """A segment; None where its spool was removed meanwhile."""
+        if piece is not None and self._events.join(piece):
+            return piece
+        try:
+            return self._check_segment(spool, task)
+        except StoreUnavailable:
+            if self._retired.holds(spool.name):
+                return None
+            raise
 
     def _check_segment(self, spool: Spool, task: Task) -> SegmentCheck:
         data = read_segment(task.file, 0, segment_size(task.file))
@@ -127,6 +147,16 @@ class _Verification:
         if check.torn is not None and spool.state is not SpoolState.OPEN:
             self._findings.append(check.torn)
         return check
+
+
+class _Either:
+    """What is in one of two."""
+
+    def __init__(self, one: Container[str], other: Container[str]) -> None:
+        self._one, self._other = one, other
+
+    def __contains__(self, item: object) -> bool:
+        return isinstance(item, str) and (item in self._one or item in self._other)
 
 
 def _known_segments(home: Home) -> KnownSegments:

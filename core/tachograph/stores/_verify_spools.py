@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tachograph.stores._findings import Finding, FindingKind
 from tachograph.stores._frame import GENESIS_SEAL
+from tachograph.stores._retired import is_retired, retired_names
 from tachograph.stores._segments import Spool, segment_size
 from tachograph.stores._spool import segment_name
 from tachograph.stores._spool_list import listed_spools
@@ -50,7 +51,7 @@ def check_closing(
 def check_presence(log_directory: Path, spools: Sequence[Spool], known: KnownSegments) -> list[Finding]:
     """Spools and segments that were there once."""
     there = {spool.name: spool for spool in spools}
-    gone = sorted({name for name, _ in known} | set(listed_spools(log_directory)) - set(there))
+    gone = sorted(({name for name, _ in known} | set(listed_spools(log_directory))) - set(retired_names(log_directory)))
     findings = [
         Finding(FindingKind.SPOOL_MISSING, "damage", f"log/{name}", 0, None, f"the spool {name} is not there any more.")
         for name in gone
@@ -58,7 +59,7 @@ def check_presence(log_directory: Path, spools: Sequence[Spool], known: KnownSeg
     ]
     for (name, number), size in known.items():
         spool = there.get(name)
-        if spool is None:
+        if spool is None or is_retired(log_directory, name):
             continue
         if number not in spool.numbers:
             findings += (

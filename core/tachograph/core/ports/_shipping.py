@@ -25,6 +25,8 @@ class Shipped:
     """Looked after."""
     reason: str | None
     """Why something waits, where something does."""
+    removed: int = 0
+    """Spools that were shipped long enough ago and are in the archive."""
 
     @property
     def is_complete(self) -> bool:

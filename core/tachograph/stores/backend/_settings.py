@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -24,8 +25,13 @@ _VARIABLES: Final = (
     "TACHO_S3_REGION",
     "TACHO_REDIS_URL",
     "TACHO_DIGEST_KEY_FILE",
+    "TACHO_SPOOL_KEEP_HOURS",
 )
 """All that is read; each can also stand in the file TACHO_CONFIG, as `kafka_bootstrap = "…"`."""
+
+
+HOURS_MAX: Final = 1_000_000
+"""A hundred years: more is a mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,8 @@ class Backend:
     redis: RedisSettings | None = None
     digest_key_file: Path | None = None
     """The tenant's digest key, the same for all its homes; None: the home's own."""
+    spool_keep_hours: float | None = None
+    """How long spools stay after they were shipped, once the archive has them; None: for ever."""
 
 
 def backend_of(environment: Mapping[str, str] | None = None) -> Backend:
@@ -108,6 +116,7 @@ def backend_of(environment: Mapping[str, str] | None = None) -> Backend:
         s3=_s3(given),
         redis=RedisSettings(Secret(_redis_url(redis_url))) if redis_url else None,
         digest_key_file=Path(key_file) if key_file else None,
+        spool_keep_hours=_keep_hours(given),
     )
 
 
@@ -183,6 +192,22 @@ def _s3(given: Mapping[str, str]) -> S3Settings | None:
         Secret(given["TACHO_S3_SECRET_KEY"]),
         given.get("TACHO_S3_REGION", "us-east-1"),
     )
+
+
+def _keep_hours(given: Mapping[str, str]) -> float | None:
+    name = "TACHO_SPOOL_KEEP_HOURS"
+    text = given.get(name)
+    if text is None:
+        return None
+    try:
+        hours = float(text)
+    except ValueError:
+        hours = math.nan
+    if not 0 <= hours <= HOURS_MAX:
+        raise InvalidSetting(name, text, f"it must be a number of hours from 0 to {HOURS_MAX:,}; unset: spools stay")
+    if not given.get("TACHO_S3_URL"):
+        raise InvalidSetting(name, text, "spools go only once the archive has them: set TACHO_S3_URL as well")
+    return hours
 
 
 def _url(name: str, text: str) -> str:

@@ -14,6 +14,10 @@ from tachograph.stores.backend import KafkaSettings
 _HOUR_MS: Final = 3_600_000
 _DAY_HOURS: Final = 24
 
+_ANY_TIME: Final = str(2**63 - 1)
+"""How far from a broker's clock a record's time may be: a broker's own default, an hour ahead, would keep out all that a
+host sends whose clock is wrong. Nothing is ordered by that time."""
+
 EVENT_BYTES_MAX: Final = 17 * 1024 * 1024
 """A frame of a spool holds at most 16 MiB; so no event is too large for its topic, batch and record heads counted."""
 
@@ -62,7 +66,13 @@ class TopicPlan:
             if self.retention_hours is None
             else {"cleanup.policy": "delete", "retention.ms": str(self.retention_hours * _HOUR_MS)}
         )
-        return {**kept, "max.message.bytes": str(self.max_message_bytes), "min.insync.replicas": str(held)}
+        return {
+            **kept,
+            "max.message.bytes": str(self.max_message_bytes),
+            "message.timestamp.after.max.ms": _ANY_TIME,
+            "message.timestamp.before.max.ms": _ANY_TIME,
+            "min.insync.replicas": str(held),
+        }
 
 
 _NUMBERS: Final = ("partitions", "replication", "min_insync_replicas", "retention_hours", "max_message_bytes")

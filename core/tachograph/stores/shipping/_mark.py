@@ -12,6 +12,8 @@ import orjson
 from tachograph.core.errors import StoreUnavailable
 from tachograph.stores._files import lock, reason_of, write_all, write_temporary
 from tachograph.stores._forks import close_in_children
+from tachograph.stores._referred import BODIES_NAME
+from tachograph.stores.shipping._bodies import KEY_BYTES
 from tachograph.stores.shipping._follow import BEGINNING, Position
 
 _FORMAT: Final = 1
@@ -144,6 +146,31 @@ def mark_of(spool: Path, topic: str) -> Mark:
         return Mark(position, int(read["bodies"]), int(read["events"]), bool(read["done"]))
     except (OSError, ValueError, KeyError, TypeError):
         return Mark()
+
+
+def age_ms(spool: Path, topic: str, now_ms: int) -> int | None:
+    """How long ago the whole of a spool was acknowledged; None where it is not.
+
+    Args:
+        spool: the spool's directory.
+        topic: where it is shipped to.
+        now_ms: the time by the wall, in milliseconds since 1970.
+    """
+    if not mark_of(spool, topic).is_done:
+        return None
+    try:
+        return now_ms - (spool / _SHIPPED).stat().st_mtime_ns // 1_000_000
+    except OSError:
+        return None
+
+
+def are_bodies_carried(spool: Path, topic: str) -> bool:
+    """Whether every body that a spool's list names was carried; False, too, where nobody noted that it was."""
+    path = spool / BODIES_NAME
+    try:
+        return not path.exists() or path.stat().st_size // KEY_BYTES * KEY_BYTES == mark_of(spool, topic).bodies
+    except OSError:
+        return False
 
 
 def stuck_of(spool: Path) -> list[Stuck]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from tachograph.core.ports import Progress, Shipped
 from tachograph.producers.shipper._counters import Counters
 from tachograph.producers.shipper._means import connect, disconnect, topic_of
 from tachograph.producers.shipper._sources import monotonic_s
+from tachograph.producers.shipper._sweep import sweep
 from tachograph.producers.shipper._transfer import GivenUp, Means, Transfer
 from tachograph.stores import Home, LocalLog, Spool, SpoolState
 from tachograph.stores.backend import Backend, backend_of
@@ -16,7 +18,7 @@ from tachograph.stores.shipping import SpoolFollower, mark_of
 
 
 def ship(directory: Path, backend: Backend, progress: Progress, seconds_max: float | None = None) -> Shipped:
-    """Ship what dead processes left in a home.
+    """Ship what dead processes left in a home, then remove the spools that may go (TACHO_SPOOL_KEEP_HOURS).
 
     A living process ships its own spools, so those are left alone, as are those that somebody else ships right now.
 
@@ -30,7 +32,12 @@ def ship(directory: Path, backend: Backend, progress: Progress, seconds_max: flo
         CallerError: there is no such home, no Kafka is set, or a setting cannot be.
         StoreUnavailable: a server does not answer or refuses, and `seconds_max` is over or it would not help to wait.
     """
-    return _Orphans(Home.open(directory).path, backend, progress, seconds_max).ship()
+    shipped = _Orphans(Home.open(directory).path, backend, progress, seconds_max).ship()
+    removed = 0
+    for swept in sweep(directory, backend):
+        removed = swept.removed
+        progress(removed, 0, f"is {swept.name} in the archive?")
+    return replace(shipped, removed=removed)
 
 
 def ship_service(home: Path, seconds_max: float | None, progress: Progress) -> Shipped:
@@ -88,7 +95,8 @@ class _Orphans:
 
     def _backlog(self, spool: Spool) -> int:
         mark = mark_of(spool.path, self._topic)
-        return 0 if mark.is_done else SpoolFollower(spool.path).backlog(mark.position)
+        is_gone = mark.is_done or not spool.path.is_dir()  # somebody else shipped and removed it
+        return 0 if is_gone else SpoolFollower(spool.path).backlog(mark.position)
 
     def _refused(self, failed: Failed) -> None:
         assert self._current is not None

@@ -10,6 +10,7 @@ from typing import Final
 from tachograph.core.errors import TachographError
 from tachograph.producers.shipper._counters import Counters
 from tachograph.producers.shipper._means import connect, disconnect
+from tachograph.producers.shipper._sweep import Sweeper
 from tachograph.producers.shipper._transfer import GivenUp, Means, Transfer
 from tachograph.stores.backend import Backend
 from tachograph.stores.kafka import Failed
@@ -48,6 +49,7 @@ class Run:
         self._rounds = 0
         """How often nothing was left."""
         self._failing: str | None = None
+        self._sweeper = Sweeper(home, backend)
         self._look_s, self._retry_s = LOOK_SECONDS_MIN, RETRY_SECONDS_MIN
         self._thread = threading.Thread(target=self._run, name="tachograph-shipper", daemon=True)
 
@@ -112,7 +114,8 @@ class Run:
             self._failed(f"{type(error).__name__}: {error}")
         else:
             self._failing, self._retry_s = None, RETRY_SECONDS_MIN
-            self._rest(moved)
+            if moved or self._hurries or not self._sweeper.step():
+                self._rest(moved)
 
     def _round(self) -> bool:
         """Ship a window of each spool; whether there was anything."""
@@ -171,6 +174,7 @@ class Run:
         return statistics.latest_error if statistics.waiting else None
 
     def _end(self) -> None:
+        self._sweeper.close()
         for transfer in self._transfers:
             transfer.close()
         if self._means is not None:
