@@ -9,19 +9,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from time import process_time_ns  # before a guard replaces it: it is no input of control logic
 from typing import Any
 
 from tachograph.replay_workers._guard_time import Patch
+from tachograph.replay_workers._rest import others_rest
 
 _IDLE_SECONDS = 5.0
 """A thread that hardly used the processor for so long waits for something that nobody sees: its loop goes on meanwhile."""
-
-_PART_SECONDS = 0.05
-"""A thread that waits without end runs no handlers of signals where the system gives these to another one."""
-
-_IDLE_SHARE = 0.01
-"""What counts as hardly; other threads of control logic are counted with it."""
 
 
 class Lent:
@@ -60,11 +54,7 @@ class Lent:
         """Wait until the function is over, or waits for what its loop is to do."""
         with self._changed:
             while not self._is_at_rest():
-                before = process_time_ns()
-                for _ in range(round(_IDLE_SECONDS / _PART_SECONDS)):
-                    if self._changed.wait_for(self._is_at_rest, _PART_SECONDS):
-                        return
-                self._idle = process_time_ns() - before < _IDLE_SHARE * _IDLE_SECONDS * 1e9
+                self._idle = others_rest(_IDLE_SECONDS, self._comes_to_rest)
 
     def awaits(self, future: Future[Any]) -> None:
         """The function begins to wait."""
@@ -72,6 +62,9 @@ class Lent:
             self._awaited, self._idle = future, False
             self._changed.notify_all()
         self._woken()
+
+    def _comes_to_rest(self, seconds: float) -> bool:
+        return self._changed.wait_for(self._is_at_rest, seconds)
 
     def _is_at_rest(self) -> bool:
         return self.done or self._idle or self.waits_for_loop
