@@ -139,11 +139,38 @@ def what_is_wrong(payload: bytes) -> str:
     return ""
 
 
+@of_current
+@given(data=st.data())
+@some
+def test_when_an_event_was_recorded_is_picked(entry: SchemaEntry, data: st.DataObject) -> None:
+    """Where nothing caused it from without, and it has no trace and none of the fields that it is not to have."""
+    fields = data.draw(any_record(entry))
+    assert isinstance(fields["meta"], dict)
+    fields["meta"] |= data.draw(usual_meta)
+    payload = entry.prefix + encode_record(entry.type, fields)
+    without = [name for name, of in shape(entry).fields[1:] if isinstance(of, Choice)][::2]
+    names = [name for name, _ in shape(entry).fields[1:] if name not in without]
+    event = decode(payload)
+    meta = event.meta
+    picked = picker(entry.type, names, timed=True, without=without)(payload)
+    usual = not meta.causes and meta.trace is None and all(getattr(event, name) is None for name in without)
+    expected = (
+        meta.seq,
+        meta.hlc,
+        meta.logical_time_us,
+        meta.recorded_at_us,
+        *(getattr(event, name) for name in names),
+    )
+    assert (None if picked is None else (*picked[:2], *picked[3:])) == (expected if usual else None)
+
+
 def test_a_field_that_is_not_there() -> None:
-    """Is named; so is a path into what is no record."""
+    """Is named; so is a path into what is no record, and what an event is not to have but always has."""
     with pytest.raises(SchemaMismatch, match="colour"):
         picker("CallStarted", ["colour"])
     with pytest.raises(SchemaMismatch, match="kind"):
         picker("CallStarted", ["kind.of"])
     with pytest.raises(SchemaMismatch, match="Omen"):
         picker("Omen", [])
+    with pytest.raises(SchemaMismatch, match="kind"):
+        picker("CallStarted", [], without=["kind"])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 from tachograph.core.canonical import decode_body
 from tachograph.core.errors import MissingBody
 from tachograph.core.ports import ForkOptions, ReplayOptions
-from tachograph.core.replay import ReadBody, StreamSteps, steps_of
+from tachograph.core.replay import ReadBody, Skim, StreamSteps, steps_of
 from tachograph.replay_workers._evidence import Evidence, event_name, stream_of
 from tachograph.replay_workers._fork_ends import STOPPED
 from tachograph.replay_workers._places import FiredTimer, StreamKey
@@ -26,20 +26,20 @@ from tachograph.schemas import (
 )
 
 
-def cut(evidence: Evidence, read: ReadBody, times: dict[StreamKey, list[int]] | None = None) -> None:
+def cut(evidence: Evidence, read: ReadBody, skim: Skim | None = None) -> None:
     """Cut the run into units; bodies of which `read` says that they are missing are noted.
 
     Args:
         evidence: gets the units.
         read: reads a body.
-        times: of all events of each stream, by `seq - 1`, where it is known already that none is missing.
+        skim: of the run, where it is known that no event is missing; the evidence then has those that were decoded.
     """
     bodies = _Bodies(read, evidence)
-    events = evidence.events if times is not None else list(_up_to_holes(evidence))
+    events = evidence.events if skim is not None else list(_up_to_holes(evidence))
     bodies.timers = [_timer(event) for event in events if isinstance(event, TimerFired)]
-    streams = steps_of(_without_stops(events, evidence), bodies.read)
-    if times is None:
-        times = _times(events)
+    told = list(_without_stops(events, evidence))
+    streams = steps_of(told, bodies.read) if skim is None else skim.streams(bodies.read)
+    times = _times(events) if skim is None else skim.times
     opened = {stream_of(event): event for event in events if isinstance(event, RunStarted | AgentStarted)}
     headless = {stream_of(event) for event in evidence.events} - streams.keys()  # who opened them nobody knows
     members: dict[StreamKey, list[StreamSteps]] = {}
@@ -101,7 +101,7 @@ def _is_joined(start: RunStarted | AgentStarted | None) -> bool:
 def _unit(
     start: RunStarted | AgentStarted,
     group: list[StreamSteps],
-    times: dict[StreamKey, list[int]],
+    times: Mapping[StreamKey, Sequence[int]],
     bodies: _Bodies,
 ) -> Unit | None:
     evidence = bodies.evidence

@@ -130,7 +130,8 @@ def _driven(home: Home, run_id: str, options: ReplayOptions, process: ReplayProc
         evidence = sketch.evidence
         checking = sketch.checking  # goes on with the first unit, and to its end
         try:
-            return evidence, [_attempted(home, evidence, unit, options, process, checking) for unit in evidence.units]
+            attempts = [_attempted(home, sketch.events, unit, options, process, checking) for unit in evidence.units]
+            return evidence, attempts
         except Unsound:
             pass
         finally:
@@ -139,12 +140,13 @@ def _driven(home: Home, run_id: str, options: ReplayOptions, process: ReplayProc
         evidence = evidence_of(home, run_id)
         if options.raw:
             with_raw_values(home, evidence)
-    return evidence, [_attempted(home, evidence, unit, options, process) for unit in evidence.units]
+    events = evidence.events
+    return evidence, [_attempted(home, lambda: events, unit, options, process) for unit in evidence.units]
 
 
 def _attempted(
     home: Home,
-    evidence: Evidence,
+    events: Callable[[], Sequence[Event]],
     recorded: Unit,
     options: ReplayOptions,
     process: ReplayProcess,
@@ -155,7 +157,7 @@ def _attempted(
     def answer(question: Frame) -> Frame:
         if question["ask"] == "digest":
             return digest_answer(home.digester.digest(asked_bytes(question)))
-        return {"context": head_of(evidence.events, question).to_text()}
+        return {"context": head_of(events(), question).to_text()}
 
     def once(otherwise: Otherwise) -> Attempt:
         frames = unit_frames(unit, {"otherwise": otherwise_json(otherwise)}, checking)

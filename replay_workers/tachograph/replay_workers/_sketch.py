@@ -7,21 +7,21 @@ counts only when everything is; where something does not fit, the run is read ag
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from functools import cache
 
-from tachograph.core.causality import GENESIS
+from tachograph.core.causality import GENESIS, event_hash
 from tachograph.core.errors import EvidenceBroken
-from tachograph.core.state import empty, fold
+from tachograph.core.replay import Read, Skim
+from tachograph.core.state import RunState, caught_up, empty, fold
 from tachograph.replay_workers._collector import collector_paused
 from tachograph.replay_workers._cut import cut
 from tachograph.replay_workers._evidence import Evidence, stream_of
 from tachograph.replay_workers._places import StreamKey
 from tachograph.replay_workers._reading import hash_of
-from tachograph.schemas import Body, Error, Event, decode, was_upcast
+from tachograph.schemas import CONTENT_OFFSET, HASH, Body, Error, Event, decode, schema_tag
 from tachograph.stores import Home
 
-_PREFIX_BYTES = 5
 _CHECKED_EVENTS = 128
 """Events that are checked before their steps are handed on."""
 
@@ -31,12 +31,17 @@ class Unsound(Exception):
 
 
 class Sketch:
-    """A run's evidence, which nothing is missing from at first sight."""
+    """A run's evidence, which nothing is missing from at first sight; its events are those that were decoded whole."""
 
-    def __init__(self, home: Home, evidence: Evidence, payloads: list[bytes]) -> None:
+    def __init__(self, home: Home, evidence: Evidence, skim: Skim) -> None:
         self.evidence = evidence
-        self._home = home
-        self._payloads = payloads
+        self._digest = home.digester.digest
+        self.skim = skim
+        self._events: list[Event] = []
+        self._latest: dict[StreamKey, bytes] = {}
+        """Hash of each stream's latest event that was checked."""
+        self._behind: dict[StreamKey, int] = {}
+        """`seq` of each stream's latest call that is not folded."""
         self.checking = self._checked()
         """Checks everything, and gives the clock up to which all is well; raises Unsound where something is not.
 
@@ -44,33 +49,62 @@ class Sketch:
         """
         next(self.checking)
 
+    def events(self) -> Sequence[Event]:
+        """All events of the run; hardly anybody asks for them."""
+        self._events = self._events or [decode(payload) for payload in self.skim.payloads]
+        return self._events
+
     def _checked(self) -> Generator[int]:
-        evidence = self.evidence
-        latest: dict[StreamKey, bytes] = {}
-        state = empty(evidence.run_id)
+        state = empty(self.evidence.run_id)
+        skim = self.skim
         with collector_paused():
             yield 0
-            for number, (event, payload) in enumerate(zip(evidence.events, self._payloads, strict=True), 1):
-                stream = stream_of(event)
-                if hash_of(event, payload, latest.get(stream, GENESIS)) != event.meta.hash:
-                    raise Unsound
-                latest[stream] = event.meta.hash
-                self._check_bodies(event)
-                state = fold(state, event)
-                if not number % _CHECKED_EVENTS:
-                    yield event.meta.hlc
-            evidence.judge(state)
-            self._payloads.clear()  # while the child still drives: nobody waits for it
+            for start in range(0, len(skim.read), _CHECKED_EVENTS):
+                part = skim.read[start : start + _CHECKED_EVENTS]
+                self._check_part(state, part, skim.payloads[start : start + _CHECKED_EVENTS])
+                if len(part) == _CHECKED_EVENTS:
+                    last = part[-1]
+                    yield last[1] if isinstance(last, tuple) else last.meta.hlc
+            caught_up(state, self._behind)
+            self.evidence.judge(state)
+
+    def _check_part(self, state: RunState, part: Sequence[Read], payloads: Sequence[bytes]) -> None:
+        keys, digest_of, latest, behind = self.skim.keys, self._digest, self._latest, self._behind
+        for read, payload in zip(part, payloads, strict=True):
+            if not isinstance(read, tuple):
+                self._check(read, payload)
+                self._fold(state, read)
+                continue
+            stream = keys[read[2]]
+            digest, size, _, data = read[-4:]
+            found = event_hash(schema_tag(payload), payload[CONTENT_OFFSET:], latest[stream], ())  # it has no causes
+            if found != payload[HASH] or len(data) != size or digest_of(data) != digest:
+                raise Unsound
+            latest[stream] = found
+            behind[stream] = read[0]
+
+    def _check(self, event: Event, payload: bytes) -> None:
+        stream = stream_of(event)
+        if hash_of(event, payload, self._latest.get(stream, GENESIS)) != event.meta.hash:
+            raise Unsound
+        self._latest[stream] = event.meta.hash
+        self._check_bodies(event)
+
+    def _fold(self, state: RunState, event: Event) -> None:
+        """What is judged follows from these events, and from how far the streams have come."""
+        if self._behind:
+            caught_up(state, self._behind)
+            self._behind.clear()
+        fold(state, event)
 
     def _check_bodies(self, event: Event) -> None:
-        digest = self._home.digester.digest
         kind: type = type(event)
         for name in _carriers(kind):
             found = getattr(event, name)
             body = found.arguments if type(found) is Error else found
             if type(body) is not Body or body.inline is None:
                 continue  # what lies elsewhere was checked as it was read
-            if len(body.inline) != body.size or digest(body.inline) != body.digest:
+            if len(body.inline) != body.size or self._digest(body.inline) != body.digest:
                 raise Unsound
 
 
@@ -89,35 +123,17 @@ def sketch_of(home: Home, run_id: str) -> Sketch | None:
         UnknownRun: there is no such run.
     """
     evidence = Evidence(run_id)
-    payloads: list[bytes] = []
-    times: dict[StreamKey, list[int]] = {}
-    schemas: set[bytes] = set()
+    skim = Skim()
     try:
-        for stored in home.log.read_run(run_id):
-            payload = stored.payload
-            event = decode(payload)
-            prefix = payload[:_PREFIX_BYTES]
-            if not _is_next(event, times) or (prefix not in schemas and was_upcast(payload)):
-                return None
-            schemas.add(prefix)
-            evidence.events.append(event)
-            payloads.append(payload)
+        if not skim.take(stored.payload for stored in home.log.read_run(run_id)):
+            return None
+        evidence.events = skim.events
         cut(
             evidence,
             lambda body, event_id: body.inline if body.inline is not None else home.body(body, event_id),
-            times,
+            skim,
         )
     except EvidenceBroken:
         return None
     whole = evidence.units and not evidence.undriven and not evidence.missing
-    return Sketch(home, evidence, payloads) if whole else None
-
-
-def _is_next(event: Event, times: dict[StreamKey, list[int]]) -> bool:
-    """Whether an event is the next of its stream; `times` are those of the events before it."""
-    meta = event.meta
-    known = times.get((meta.agent_id, meta.incarnation))
-    if known is None:
-        known = times[meta.agent_id, meta.incarnation] = []
-    known.append(meta.recorded_at_us)
-    return meta.seq == len(known)
+    return Sketch(home, evidence, skim) if whole else None

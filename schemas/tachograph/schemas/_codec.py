@@ -143,7 +143,7 @@ def decode_meta(payload: bytes) -> EventMeta:
     return cast("EventMeta", meta)
 
 
-def picker(event_type: str, paths: Sequence[str]) -> Pick:
+def picker(event_type: str, paths: Sequence[str], *, timed: bool = False, without: Sequence[str] = ()) -> Pick:
     """A function that reads only a few fields of payloads of the type's current version: make it once, use it often.
 
     It gives (seq, hlc, who, told, *the fields): `who` are the bytes that name agent, incarnation, run and tenant, the same
@@ -153,11 +153,14 @@ def picker(event_type: str, paths: Sequence[str]) -> Pick:
     Args:
         event_type: the name of its class.
         paths: of the fields behind the meta, as in `kind` or `result.digest`; a part of what is null is None.
+        timed: give when the event was recorded, too, between `told` and the fields; causes and a trace are unusual then.
+        without: fields that may be null: where one is not, the event is unusual.
 
     Raises:
         SchemaMismatch: there is no such type or field.
     """
-    return compile_picker(shape_of(schema_of(_current(event_type))), paths, PREFIX_BYTES)
+    shape = shape_of(schema_of(_current(event_type)))
+    return compile_picker(shape, paths, PREFIX_BYTES, timed=timed, without=without)
 
 
 def fields_of(event: Event) -> dict[str, object]:

@@ -25,18 +25,22 @@ _ITEMS_MAX = 1 << 40
 """No array is longer: each item takes a byte, and payloads are in memory."""
 
 
-def compile_picker(record: Record, paths: Iterable[str], start: int) -> Pick:
+def compile_picker(
+    record: Record, paths: Iterable[str], start: int, *, timed: bool = False, without: Iterable[str] = ()
+) -> Pick:
     """The function that picks from payloads of a record.
 
     Args:
         record: the shape of the event.
         paths: the wanted fields behind the meta: `name`, or `result.digest` of a record within, None where that is null.
         start: where the record starts in a payload.
+        timed: whether to give when the event was recorded, before the wanted fields; causes and a trace are unusual then.
+        without: fields that are null in what is usual.
 
     Raises:
         SchemaMismatch: there is no such field.
     """
-    maker = _Picker()
+    maker = _Picker(frozenset(without), timed=timed)
     wanted = tuple(paths)
     body = maker.body(record, wanted, start)
     maker.lines += [
@@ -51,8 +55,10 @@ def compile_picker(record: Record, paths: Iterable[str], start: int) -> Pick:
 class _Picker(Maker):
     """Collects the source of one picker."""
 
-    def __init__(self) -> None:
+    def __init__(self, without: frozenset[str], *, timed: bool) -> None:
         super().__init__()
+        self._without = without
+        self._timed = timed
         self.names |= {"past_items": _past_items, "past_long": _past_long, **_pick_meta.NAMES}
         self._found: dict[str, str] = {}
 
@@ -61,16 +67,20 @@ class _Picker(Maker):
         pad = " " * 8
         meta = cast("Record", record.fields[0][1])
         self.lines.append(f"past_cause = {self.skipper(cast('Array', dict(meta.fields)['causes']).items)}")
-        out = [pad + line for line in _pick_meta.lines(meta, start)]
+        out = [pad + line for line in _pick_meta.lines(meta, start, timed=self._timed)]
         for name, shape in record.fields[1:]:
             self._pick(name, shape, wanted, out, pad)
-        if missing := [path for path in wanted if path not in self._found]:
+        absent = [name for name in sorted(self._without) if not isinstance(dict(record.fields).get(name), Choice)]
+        if missing := [path for path in wanted if path not in self._found] + absent:
             raise SchemaMismatch(record.name, f"there is no field {missing[0]!r} to pick")
-        picked = ", ".join((*_pick_meta.PICKED, *(self._found[path] for path in wanted)))
+        time = ("at",) if self._timed else ()
+        picked = ", ".join((*_pick_meta.PICKED, *time, *(self._found[path] for path in wanted)))
         return [*out, f"{pad}return ({picked}) if p == len(data) else None"]
 
     def _pick(self, path: str, shape: Shape, wanted: tuple[str, ...], out: list[str], pad: str) -> None:
-        if path in wanted:
+        if path in self._without:
+            out += [f"{pad}if data[p]: return None", f"{pad}p += 1"]
+        elif path in wanted:
             self._found[path] = self.value(shape, out, pad)
         elif any(other.startswith(f"{path}.") for other in wanted):
             self._part(path, shape, wanted, out, pad)

@@ -90,13 +90,19 @@ NAMES: dict[str, object] = {
     "upper": _Upper(),
     "before_told": struct.Struct("<BQB").unpack_from,
     "telling": struct.Struct("<QB").unpack_from,
+    "recorded": struct.Struct("<BHHHHB").unpack_from,
     "times": _Remembered[int](),
 }
 """What the statements need beside the reading functions."""
 
 
-def lines(meta: Record, start: int) -> list[str]:
+def lines(meta: Record, start: int, *, timed: bool = False) -> list[str]:
     """The statements that read a meta at `start` of `data`, and leave `p` behind it.
+
+    Args:
+        meta: its shape.
+        start: where it begins.
+        timed: read when it was recorded, too, into `at`; causes and a trace are unusual then.
 
     Raises:
         SchemaMismatch: the meta has another layout by now; these statements have to follow it.
@@ -117,9 +123,7 @@ def lines(meta: Record, start: int) -> list[str]:
         "    p = start",
         *(f"    {line}" for line in (*past_text(), *past_long(), *past_text(), *past_text())),
         "who = data[start:p]",
-        "if data[p]: p = past_items(data, p, past_cause) - 1",
-        "_, word, b = before_told(data, p)",
-        f"if word & {_MORE} != {_EIGHT}: return None",
+        *(_RECORDED if timed else _UNTIMED),
         "p += 10",
         "if not b: told = None; b = data[p]; p += 1",
         "elif b == 2:",
@@ -127,9 +131,7 @@ def lines(meta: Record, start: int) -> list[str]:
         f"    if word & {_MORE} != {_EIGHT}: return None",
         "    told = times[word]",
         "else: return None",
-        "if b:",
-        "    if b != 2: return None",
-        *(f"    {line}" for line in past_text()),
+        *(("if b: return None",) if timed else _PAST_TRACE),
     ]
 
 
@@ -151,3 +153,22 @@ def past_long() -> tuple[str, ...]:
         "elif data[p + 2] < 128: p += 3",
         "else: p = past_long(data, p)",
     )
+
+
+_UNTIMED = (
+    "if data[p]: p = past_items(data, p, past_cause) - 1",
+    "_, word, b = before_told(data, p)",
+    f"if word & {_MORE} != {_EIGHT}: return None",
+)
+
+_RECORDED = (
+    "causes, first, second, third, last, b = recorded(data, p)",
+    "if causes or last & 0x8080 != 0x0080: return None",
+    "at = lower[first] | middle[second] | middle[third] << 14 | (last & 127) << 41 | last >> 8 << 48",
+)
+
+_PAST_TRACE = (
+    "if b:",
+    "    if b != 2: return None",
+    *(f"    {line}" for line in past_text()),
+)

@@ -1,6 +1,7 @@
 """Matching a replay against its recording: steps, divergences, verdicts.
 
-`steps_of` turns events into steps with the fixtures that answer them (`_steps`, `_recorded`); a `Matcher` holds
+`steps_of` turns events into steps with the fixtures that answer them (`_steps`, `_recorded`), a `Skim` payloads of which
+little is decoded (`_picked`); a `Matcher` holds
 the steps of a replay against them (`_matcher`), `classify` names the first change (`_align`, `_classify`, `_fields`) and
 `sentence` and `explain` put it in words (`_sentence`, `_explain`); `verdict` sums up and `verdict_json` writes it down.
 `StepMaker` makes the steps of both sides, so that they can be compared.
@@ -24,6 +25,7 @@ from tachograph.core.replay._matcher import Frontier, Match, Matcher, Mismatch, 
 from tachograph.core.replay._positions import step_positions
 from tachograph.core.replay._recorded import Fixture, Piece, RecordedError, StreamSteps
 from tachograph.core.replay._sentence import Sides, sentence
+from tachograph.core.replay._skim import Read, Skim
 from tachograph.core.replay._steps import steps_of
 from tachograph.core.replay._values import (
     Candidate,
@@ -53,11 +55,13 @@ __all__ = [
     "Mismatch",
     "Piece",
     "Place",
+    "Read",
     "ReadBody",
     "RecordedError",
     "RecordingEnds",
     "Served",
     "Sides",
+    "Skim",
     "Step",
     "StepKind",
     "StepMaker",

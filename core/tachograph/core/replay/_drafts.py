@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Never, cast
 
+from tachograph.core.replay._picked import PickedEnd, PickedStart
 from tachograph.schemas import (
     AgentFinished,
     AgentStarted,
@@ -48,12 +49,14 @@ class Draft:
     last_seq: int = 0
     ended: bool = False
     started: AgentStarted | None = None
-    begun: list[Beginning] = field(default_factory=list[Beginning])
+    begun: list[Beginning | PickedStart] = field(default_factory=list["Beginning | PickedStart"])
     hlcs: list[int] = field(default_factory=list[int])
+    times: list[int] = field(default_factory=list[int])
+    """When its events were recorded."""
     opened: list[tuple[int, AgentStarted]] = field(default_factory=list[tuple[int, AgentStarted]])
     """(seq of this stream's event behind which it was opened, the child's first event)."""
-    finished: dict[int, CallFinished | MessageReceived] = field(
-        default_factory=dict[int, CallFinished | MessageReceived]
+    finished: dict[int, CallFinished | MessageReceived | PickedEnd] = field(
+        default_factory=dict[int, "CallFinished | MessageReceived | PickedEnd"]
     )
     chunks: dict[int, list[CallChunk]] = field(default_factory=dict[int, list[CallChunk]])
 
@@ -61,9 +64,12 @@ class Draft:
         """The id of one of its events."""
         return f"{self.run_id}/{self.agent_id}#{self.incarnation}.{seq}"
 
-    def places(self) -> list[tuple[int, int, int, Beginning]]:
+    def places(self) -> list[tuple[int, int, int, Beginning | PickedStart]]:
         """Its steps' beginnings in order, as (seq, whether it is a child's, hlc, event)."""
-        places: list[tuple[int, int, int, Beginning]] = [(one.meta.seq, 0, one.meta.hlc, one) for one in self.begun]
+        places: list[tuple[int, int, int, Beginning | PickedStart]] = [
+            (one[0], 0, one[1], one) if isinstance(one, tuple) else (one.meta.seq, 0, one.meta.hlc, one)
+            for one in self.begun
+        ]
         if self.opened:
             places += [(seq, 1, child.meta.hlc, child) for seq, child in self.opened]
             places.sort(key=lambda place: place[:3])
@@ -84,20 +90,26 @@ def drafts_of(events: Iterable[Event]) -> dict[Key, Draft]:
     """The streams of a run; children stand in their parents."""
     drafts: dict[Key, Draft] = {}
     for event in events:
-        meta = event.meta
-        key = (meta.agent_id, meta.incarnation)
-        draft = drafts.get(key)
-        if draft is None:
-            draft = drafts[key] = Draft(meta.run_id, meta.agent_id, meta.incarnation)
-        if meta.seq <= draft.last_seq:
-            continue
-        draft.last_seq = meta.seq
-        draft.hlcs.append(meta.hlc)
-        note = _NOTES.get(type(event))
-        if note is not None:
-            note(draft, cast("Never", event))
-    _place_children(drafts)
+        take_event(drafts, event)
+    place_children(drafts)
     return drafts
+
+
+def take_event(drafts: dict[Key, Draft], event: Event) -> None:
+    """Put an event into its stream, unless that has it already."""
+    meta = event.meta
+    key = (meta.agent_id, meta.incarnation)
+    draft = drafts.get(key)
+    if draft is None:
+        draft = drafts[key] = Draft(meta.run_id, meta.agent_id, meta.incarnation)
+    if meta.seq <= draft.last_seq:
+        return
+    draft.last_seq = meta.seq
+    draft.hlcs.append(meta.hlc)
+    draft.times.append(meta.recorded_at_us)
+    note = _NOTES.get(type(event))
+    if note is not None:
+        note(draft, cast("Never", event))
 
 
 def is_joined(started: AgentStarted) -> bool:
@@ -141,7 +153,8 @@ _NOTES: dict[type[Event], Callable[[Draft, Never], None]] = {
 }
 
 
-def _place_children(drafts: dict[Key, Draft]) -> None:
+def place_children(drafts: dict[Key, Draft]) -> None:
+    """Put what opens a child into its parent's stream; once all events are there."""
     for draft in drafts.values():
         child = draft.started
         if child is None or is_joined(child):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tachograph.core.replay._drafts import Draft
+from tachograph.core.replay._picked import fixture_of_picked
 from tachograph.core.replay._recorded import Fixture, Piece, RecordedError
 from tachograph.schemas import Body, CallChunk, CallFinished, CallOutcome, Error, MessageReceived
 
@@ -19,6 +20,8 @@ def fixture_of(draft: Draft, call_id: int, body: ReadBody) -> Fixture:
     pieces = tuple(_piece(draft, chunk, body) for chunk in chunks) if chunks else ()
     if end is None:
         return Fixture(None, pieces=pieces, redacted=any(piece.redacted for piece in pieces))
+    if isinstance(end, tuple):
+        return fixture_of_picked(end, pieces)
     if isinstance(end, MessageReceived):
         return _message(draft, end, body)
     return _came_back(draft, end, pieces, body)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tachograph.core.replay._drafts import Beginning, Draft, drafts_of
 from tachograph.core.replay._fixtures import ReadBody, fixture_of
 from tachograph.core.replay._maker import StepMaker, payload_key
+from tachograph.core.replay._picked import PickedStart, fixture_of_picked
 from tachograph.core.replay._recorded import Fixture, StreamSteps
 from tachograph.core.replay._values import Step
 from tachograph.schemas import (
@@ -31,15 +32,18 @@ def steps_of(events: Iterable[Event], body: ReadBody) -> dict[tuple[str, int], S
         events: of one run; every stream's in order of `seq`, streams in any order. A repeated event is passed over.
         body: reads a payload.
     """
-    return {key: _stream(draft, body) for key, draft in drafts_of(events).items()}
+    return {key: stream_of_draft(draft, body) for key, draft in drafts_of(events).items()}
 
 
-def _stream(draft: Draft, body: ReadBody) -> StreamSteps:
+def stream_of_draft(draft: Draft, body: ReadBody) -> StreamSteps:
+    """The steps of a stream whose events are all there."""
     maker = StepMaker(draft.agent_id, draft.incarnation)
     steps: list[Step] = []
     fixtures: list[Fixture | None] = []
     for seq, _, hlc, event in draft.places():
-        if isinstance(event, CallStarted):
+        if isinstance(event, tuple):
+            step, fixture = _picked_call(draft, event, body, len(steps) + 1)
+        elif isinstance(event, CallStarted):
             step, fixture = _call(draft, event, body, len(steps) + 1)
         else:
             maker.made = len(steps)
@@ -77,6 +81,33 @@ def _call(draft: Draft, event: CallStarted, body: ReadBody, number: int) -> tupl
         event.version,
         seq,
         meta.hlc,
+        fixture.outcome,
+        fixture.result,
+        error.type if error is not None else None,
+    )
+    return step, fixture
+
+
+def _picked_call(draft: Draft, event: PickedStart, body: ReadBody, number: int) -> tuple[Step, Fixture]:
+    """The same of a call that was not decoded whole."""
+    seq, hlc, _, _, _, kind, name, version, _, _, _, _, arguments = event
+    end = draft.finished.get(seq)
+    if isinstance(end, tuple) and seq not in draft.chunks:
+        fixture = fixture_of_picked(end, ())
+    else:
+        fixture = fixture_of(draft, seq, body)
+    error = fixture.error
+    step = Step(
+        draft.agent_id,
+        draft.incarnation,
+        number,
+        kind,
+        name,
+        payload_key(arguments),
+        arguments,
+        version,
+        seq,
+        hlc,
         fixture.outcome,
         fixture.result,
         error.type if error is not None else None,

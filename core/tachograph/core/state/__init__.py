@@ -7,7 +7,7 @@ evidence is good for.
 
 from tachograph.core.state._bytes import state_bytes, state_from_bytes
 from tachograph.core.state._digest import StreamValues, state_digest, values_digest
-from tachograph.core.state._fold import fold, skip
+from tachograph.core.state._fold import caught_up, fold, skip
 from tachograph.core.state._folding import Folding, Taken
 from tachograph.core.state._gates import Approval
 from tachograph.core.state._hits import FailureClass, Severity, SignatureHit
@@ -42,6 +42,7 @@ __all__ = [
     "Streak",
     "StreamValues",
     "Taken",
+    "caught_up",
     "deadlocked",
     "empty",
     "fold",

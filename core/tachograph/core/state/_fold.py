@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Never, cast
 
 from tachograph.core.causality import EventId
@@ -54,6 +54,22 @@ def skip(state: RunState, meta: EventMeta) -> RunState:
     if _advance(state, meta) is not None:
         state.skipped += 1
     return state
+
+
+def caught_up(state: RunState, positions: Mapping[tuple[str, int], int]) -> None:
+    """Move streams up to where calls have brought them that are not folded.
+
+    Of them the state then has nothing but this: it is good for `replayability` and `state_digest`, where each of them came
+    back with a result that was recorded, and for nothing else.
+
+    Args:
+        state: has folded each stream's first event.
+        positions: `seq` of the latest call of each stream.
+    """
+    for stream, seq in positions.items():
+        agent = state.agents[stream]
+        agent.seq = seq
+        agent.acts = True
 
 
 def _advance(state: RunState, meta: EventMeta) -> AgentState | None:
