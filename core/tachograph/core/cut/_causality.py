@@ -68,6 +68,8 @@ class _Line:
     """The highest clock so far at each event: a clock that was set back hides nothing from a cut."""
     edges: list[Edge]
     dependants: list[Dependant]
+    is_sorted: bool = True
+    """Whether the dependants are in order."""
 
 
 class Causality:
@@ -93,7 +95,9 @@ class Causality:
         line.peaks.append(max(hlc, line.peaks[-1]) if line.peaks else hlc)
         for cause in causes:
             line.edges.append(Edge(event_id.seq, cause))
-            self._line(Stream(*cause[:3])).dependants.append(Dependant(cause.seq, event_id))
+            theirs = self._line(Stream(*cause[:3]))
+            theirs.dependants.append(Dependant(cause.seq, event_id))
+            theirs.is_sorted = False
 
     def streams(self) -> list[Stream]:
         """Every stream with an event here, in the base or ahead, sorted."""
@@ -155,9 +159,14 @@ class Causality:
         return () if line is None else line.edges
 
     def dependants(self, stream: Stream) -> Sequence[Dependant]:
-        """What depends on events of this stream, in no particular order."""
+        """What depends on events of this stream, ascending by the `seq` of the cause."""
         line = self._lines.get(stream)
-        return () if line is None else line.dependants
+        if line is None:
+            return ()
+        if not line.is_sorted:
+            line.dependants.sort()
+            line.is_sorted = True
+        return line.dependants
 
     def skews(self) -> Iterator[Skew]:
         """Where a cause's clock is not below that of what depends on it."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
+from operator import attrgetter
 
 from tachograph.core.causality import EventId
 from tachograph.core.cut._causality import Causality, Stream
 from tachograph.core.cut._cut import Cut
+
+_seq = attrgetter("seq")
 
 
 def cut_at_time(causality: Causality, hlc: int) -> Cut:
@@ -55,13 +59,16 @@ def cut_at_event(causality: Causality, event_id: EventId) -> Cut:
 def _lowered(causality: Causality, positions: dict[Stream, int]) -> Cut:
     """The largest closed cut within positions: what depends on anything outside goes, until nothing does."""
     todo = list(causality.streams())
+    scanned: dict[Stream, int] = {}
     while todo:
         stream = todo.pop()
-        limit = positions.get(stream, 0)
-        for dependant in causality.dependants(stream):
+        dependants = causality.dependants(stream)
+        start = bisect_right(dependants, positions.get(stream, 0), key=_seq)
+        end, scanned[stream] = scanned.get(stream), start
+        for dependant in dependants[start:end]:
             theirs = Stream(*dependant.event[:3])
-            outside = dependant.seq > limit and dependant.event.seq <= positions.get(theirs, 0)
-            if outside and causality.holds(stream.event(dependant.seq)):
+            is_inside = dependant.event.seq <= positions.get(theirs, 0)
+            if is_inside and causality.holds(stream.event(dependant.seq)):
                 positions[theirs] = _before(causality, dependant.event)
                 todo.append(theirs)
     return Cut({stream: seq for stream, seq in positions.items() if seq})

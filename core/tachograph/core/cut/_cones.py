@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 from tachograph.core.causality import EventId
 from tachograph.core.cut._causality import Causality, Stream
 from tachograph.core.cut._closure import cut_at_event
+
+_seq = attrgetter("seq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ def future(causality: Causality, event_id: EventId) -> Cone:
     """
     causality.require(event_id)
     firsts: dict[Stream, int] = {}
+    scanned: dict[Stream, int] = {}
     todo = [event_id]
     while todo:
         reached = todo.pop()
@@ -62,7 +67,11 @@ def future(causality: Causality, event_id: EventId) -> Cone:
         if known is not None and known <= reached.seq:
             continue
         firsts[stream] = reached.seq
-        todo += [dependant.event for dependant in causality.dependants(stream) if dependant.seq >= reached.seq]
+        # What depends on later events was followed when the stream was reached before: each is followed once.
+        dependants = causality.dependants(stream)
+        start = bisect_left(dependants, reached.seq, key=_seq)
+        todo += [dependant.event for dependant in dependants[start : scanned.get(stream)]]
+        scanned[stream] = start
     firsts[Stream(*event_id[:3])] += 1
     lasts = {stream: (first, causality.last(stream)) for stream, first in sorted(firsts.items())}
     spans = {stream: span for stream, span in lasts.items() if span[0] <= span[1]}
