@@ -17,6 +17,7 @@ _FOLD_CONSUMER = "bench.ours._fold_consumer"
 _CAUSAL = "bench.ours._causal"
 _SHIP = "bench.ours._ship"
 _ARCHIVE = "bench.ours._archive"
+_CUT = "bench.ours._cut"
 
 GROUPS: Mapping[str, tuple[Comparison, ...]] = {
     "record": (
@@ -101,6 +102,27 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
             f"{_FOLD_STEP}:small_runs_tenth",
             1.3,
             1,
+        ),
+    ),
+    "cut": (
+        Comparison(
+            "state at an event of 1,000,000, the whole fold",
+            "wall_us",
+            f"{_CUT}:at_event",
+            f"{_CUT}:whole",
+            1 / 20,
+            1_000_000,
+        ),
+        Comparison(
+            "the same in a run of a tenth", "wall_us", f"{_CUT}:at_event", f"{_CUT}:at_event_tenth", 1.3, 1_000_000
+        ),
+        Comparison(
+            "past and future of an event, an event of the run",
+            "cpu_us",
+            f"{_CUT}:cones",
+            f"{_CUT}:cones_tenth",
+            2.0,
+            1_000_000,
         ),
     ),
     "order": (

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from archived import archive, record_of
+from audits import head_of
 from chains import Chain, Clock, small_fleet
 from services import fresh_backend
 from tachograph.core.errors import CorruptPayload
-from tachograph.core.findings import RunStatus
+from tachograph.core.findings import RunStatus, SegmentFinding
+from tachograph.core.integrity import PartitionAudit, StreamKey
+from tachograph.schemas import decode_meta
 from tachograph.stores import Finding, FindingKind, Home, rebuild, verify_home
 from tachograph.stores.archive import write_segment
 from tachograph.stores.archive._avro import inflated_index, opening_of
+from tachograph.stores.backend import RedisSettings, Secret
+from tachograph.stores.redis import RedisCatalogue
 from tachograph.stores.s3 import Bucket
 
 
@@ -27,7 +33,7 @@ def home(tmp_path: Path) -> Home:
 
 def _bucket(home: Home) -> Bucket:
     assert home.archive is not None
-    return home.archive.cache._bucket
+    return home.archive.bucket
 
 
 def _fleet(home: Home, run_id: str = "run-1", clock: Clock | None = None) -> list[bytes]:
@@ -99,6 +105,44 @@ def test_a_segment_that_was_removed_is_found(home: Home) -> None:
     (found,) = _damage(home)
     assert gone.name in found.path
     assert "no longer there" in found.sentence
+
+
+def test_a_segment_that_was_removed_before_is_found_by_what_the_auditor_counted(home: Home) -> None:
+    """A home that comes later has never known it; whole runs may have lain there, and the ends of others."""
+    bucket, payloads = _bucket(home), _fleet(home)
+    stored = archive(bucket, payloads, size=6)
+    audit = PartitionAudit()
+    for payload in payloads:
+        meta = decode_meta(payload)
+        audit.add(StreamKey("acme", meta.run_id, meta.agent_id, meta.incarnation), head_of(payload), meta.hlc)
+        audit.add(StreamKey("other", meta.run_id, meta.agent_id, 7), head_of(payload), meta.hlc)
+    bucket.put_new("audit/tacho.events/0/00000000000000000099.json", audit.to_bytes())
+    assert verify_home(home).findings == ()
+    assert home.archive is not None
+    home.archive.forget()
+    bucket.remove(stored[-1].name)
+    found = _damage(home)
+    assert {finding.kind for finding in found} == {FindingKind.MISSING}
+    assert "run-1/run#1.2" in {finding.event_id for finding in found}
+    assert "acme/" not in "".join(finding.sentence for finding in found)
+    assert verify_home(home, ["run-1"]).damaged
+
+
+def test_a_segment_that_was_removed_before_is_found_by_the_catalogue(tmp_path: Path) -> None:
+    """It was told of each; a catalogue that cannot be asked keeps nobody from verifying."""
+    backend = fresh_backend(tmp_path, "s3", "redis")
+    home = Home.open(tmp_path / "home", create=True, backend=backend, tenant="acme")
+    stored = archive(_bucket(home), _fleet(home), size=100)
+    assert backend.redis is not None
+    told = [SegmentFinding(**asdict(one)) for one in stored]
+    RedisCatalogue(backend.redis, "acme").apply(told)
+    assert verify_home(home).findings == ()
+    _bucket(home).remove(stored[0].name)
+    later = Home.open(tmp_path / "later", create=True, backend=backend, tenant="acme")
+    (found,) = _damage(later)
+    assert (found.kind, found.path) == (FindingKind.SEGMENT_MISSING, stored[0].name)
+    unheard = replace(backend, redis=RedisSettings(Secret("redis://127.0.0.1:1/0")))
+    assert _damage(Home.open(tmp_path / "later", backend=unheard, tenant="acme")) == []
 
 
 def test_a_run_that_never_ended_is_over_when_the_log_moved_on(home: Home) -> None:

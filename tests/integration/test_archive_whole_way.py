@@ -13,6 +13,8 @@ from cli_fleet import record
 from tachograph.control._exit import ExitCode
 from tachograph.producers.shipper import ship
 from tachograph.stores import Home, verify_home
+from tachograph.stores.archive import segments_prefix
+from tachograph.stores.s3 import Bucket
 
 FLEET = Path(__file__).parents[1]
 
@@ -44,3 +46,15 @@ def test_what_was_recorded_here_is_replayed_there(tmp_path: Path, monkeypatch: p
     done = tacho("--home", tmp_path / "far", "replay", run_ids[1], "--code", FLEET, "--json")
     assert done.code == ExitCode.OK, done.err
     assert done.result["summary"]["reproduced"] == 1
+    _is_told_what_is_gone(Bucket(backend.s3), tmp_path / "later")
+
+
+def _is_told_what_is_gone(bucket: Bucket, home: Path) -> None:
+    """A home that never saw the archive whole sees that somebody took of it: the auditor had counted more."""
+    for name in list(bucket.names(segments_prefix("default"))):
+        bucket.remove(name)
+    Home.open(home, create=True)
+    done = tacho("--home", home, "verify", "--json")
+    assert done.code == ExitCode.DIFFERENT, done.out
+    assert {finding["kind"] for finding in done.result["findings"]} == {"MISSING"}
+    assert "a segment was removed" in done.result["findings"][0]["sentence"]

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from tachograph.core.canonical import Digester
 from tachograph.stores._catalogue import SqliteCatalogue
-from tachograph.stores._catalogue_port import Catalogue
 from tachograph.stores._log import LocalLog
 from tachograph.stores._objects import DirectoryObjects
 from tachograph.stores._union_catalogue import UnionCatalogue
 from tachograph.stores.archive import ArchiveCatalogue, ArchiveLog, SnapshotStore, UnionLog
 from tachograph.stores.backend import Backend, RedisSettings, S3Settings
 from tachograph.stores.s3 import Bucket, CachedObjects, S3Objects
+
+if TYPE_CHECKING:
+    from tachograph.stores.redis import RedisCatalogue
 
 
 class Near(NamedTuple):
@@ -52,21 +54,22 @@ def reach(near: Near, backend: Backend, s3: S3Settings, tenant: str) -> Far:
         tenant: whose events are looked at.
     """
     bucket = Bucket(s3)
-    archive = ArchiveLog(bucket, tenant, near.path / "archive.db")
+    redis = None if backend.redis is None else _redis(backend.redis, tenant)
+    archive = ArchiveLog(bucket, tenant, near.path / "archive.db", tuple if redis is None else redis.segments)
     log = UnionLog(near.log, archive, _numbers(near.catalogue, "first_hlc"))
-    far = _catalogue(archive, log, near, backend.redis, tenant)
+    folding = ArchiveCatalogue(archive, log, _numbers(near.catalogue, "touched"))
     objects = CachedObjects(
         near.objects, S3Objects(bucket, tenant), is_whole=lambda key, data: near.digester.digest(data) == key
     )
-    return Far(log, UnionCatalogue(near.catalogue, far), objects, SnapshotStore(bucket, tenant))
+    return Far(
+        log, UnionCatalogue(near.catalogue, folding if redis is None else redis), objects, SnapshotStore(bucket, tenant)
+    )
 
 
-def _catalogue(archive: ArchiveLog, log: UnionLog, near: Near, redis: RedisSettings | None, tenant: str) -> Catalogue:
-    if redis is None:
-        return ArchiveCatalogue(archive, log, _numbers(near.catalogue, "touched"))
+def _redis(settings: RedisSettings, tenant: str) -> RedisCatalogue:
     from tachograph.stores.redis import RedisCatalogue
 
-    return RedisCatalogue(redis, tenant)
+    return RedisCatalogue(settings, tenant)
 
 
 def _numbers(catalogue: SqliteCatalogue, column: str) -> Callable[[], Mapping[str, int]]:

@@ -10,6 +10,7 @@ from tachograph.stores._bodies import BodyCheck
 from tachograph.stores._chain import Chains, Place
 from tachograph.stores._findings import Finding, FindingKind
 from tachograph.stores._verify_events import EventCheck
+from tachograph.stores._verify_told import ToldCheck
 
 if TYPE_CHECKING:
     from tachograph.stores.archive import ArchiveLog
@@ -32,6 +33,7 @@ class ArchiveCheck:
         self.chains: Final = Chains()
         self._events = EventCheck(self.chains, bodies, None)
         self._findings: list[Finding] = []
+        self._told = ToldCheck(archive)
         archive.refresh(whole=True)
         known = frozenset(run_id for _, run_id in archive.cache.run_ids())
         self._known = known
@@ -64,8 +66,10 @@ class ArchiveCheck:
         self.chains.finish()
         if self._whole:
             yield from (_unreadable(name, reason) for name, reason in self._archive.cache.damaged())
+            yield from self._told.segments()
         found = [*self._findings, *self._events.findings, *filter(self._is_archived, self.chains.findings)]
         yield from found
+        yield from self._told.streams(self.chains.streams, None if self._whole else self._run_ids, runs_of(found))
         yield from self._events.truncated()
         yield from self._events.state.findings(self.chains.streams, runs_of(found))
 

@@ -87,6 +87,12 @@ class PartitionAudit:
         """The audit of an open stream."""
         return self._streams[key].audit
 
+    def remembered(self) -> Iterator[tuple[StreamKey, StreamAudit]]:
+        """Every stream that is open, or of which the end is remembered."""
+        for key, stream in self._streams.items():
+            yield key, stream.audit
+        yield from self._closed.items()
+
     def changed(self) -> Iterator[tuple[StreamKey, StreamAudit]]:
         """The streams that went on since this was last asked."""
         for key, stream in self._streams.items():

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tachograph.core.errors import CorruptFrame, CorruptPayload, UnknownRun
+from tachograph.core.findings import SegmentFinding
 from tachograph.core.ports import Stored
 from tachograph.schemas import HASH
 from tachograph.stores._address import address_of
 from tachograph.stores._log import nearest
+from tachograph.stores.archive._audits import Counted, counted_streams
 from tachograph.stores.archive._avro import payloads_of
 from tachograph.stores.archive._cache import Part, SegmentCache
 from tachograph.stores.archive._page_cache import PageCache, RunPages
+from tachograph.stores.archive._write import segments_prefix
 from tachograph.stores.s3 import Bucket
 
 
@@ -42,12 +45,16 @@ class ArchiveLog:
         bucket: where the segments are.
         tenant: whose events.
         cache: file for what the segments' indexes say; `:memory:` keeps nothing.
+        told: gives the segments that the archive told of, where a catalogue knows them.
     """
 
-    def __init__(self, bucket: Bucket, tenant: str, cache: Path | str) -> None:
+    def __init__(
+        self, bucket: Bucket, tenant: str, cache: Path | str, told: Callable[[], Iterable[SegmentFinding]] = tuple
+    ) -> None:
         self.cache: Final = SegmentCache(bucket, tenant, cache)
         self.tenant: Final = tenant
         self.bucket: Final = bucket
+        self.told: Final = told
 
     def refresh(self, *, whole: bool = False) -> None:
         """Take in what was archived since the last time.
@@ -108,6 +115,22 @@ class ArchiveLog:
             StoreUnavailable: as `read_run`.
         """
         return PageCache(self.bucket, self.cache).run(run_id)
+
+    def names(self) -> frozenset[str]:
+        """The names of all segments, as they are listed now.
+
+        Raises:
+            StoreUnavailable: the archive cannot be reached.
+        """
+        return frozenset(self.bucket.names(segments_prefix(self.tenant)))
+
+    def counted(self) -> Iterator[Counted]:
+        """How far the auditor counted the streams that it remembers.
+
+        Raises:
+            StoreUnavailable: the archive cannot be reached.
+        """
+        return counted_streams(self.bucket, self.tenant)
 
     def read(self, parts: Sequence[Part]) -> Iterator[Stored]:
         """The events of parts of one run, which are sorted by their first event; each event once."""

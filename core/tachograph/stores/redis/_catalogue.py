@@ -16,6 +16,7 @@ from tachograph.core.findings import (
     IntegrityFinding,
     RunFinding,
     RunRow,
+    SegmentFinding,
     SignatureFinding,
     finding_of,
 )
@@ -146,12 +147,15 @@ class RedisCatalogue:
         found = [one for value in values if isinstance(one := _read(value), IntegrityFinding)]
         return sorted((one for one in found if run_id in (None, one.run_id)), key=lambda one: one.key)
 
+    def segments(self) -> Iterator[SegmentFinding]:
+        """The segments that the archive told of, in no particular order."""
+        found = map(_read, self._values(f"{self.prefix}findings:segment"))
+        return (one for one in found if isinstance(one, SegmentFinding))
+
     def run_findings(self) -> Iterator[RunFinding]:
         """The finding behind each run's row, in no particular order."""
-        for value in self._values(f"{self.prefix}findings:run"):
-            finding = _read(value)
-            if isinstance(finding, RunFinding):
-                yield finding
+        found = map(_read, self._values(f"{self.prefix}findings:run"))
+        return (one for one in found if isinstance(one, RunFinding))
 
     @contextmanager
     def scratch(self) -> Generator[RedisCatalogue]:
