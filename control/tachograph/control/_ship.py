@@ -51,7 +51,9 @@ def _render(screen: Screen, done: Shipped, home: Path) -> None:
     screen.line(f"{done.events} events and {done.bodies} bodies of {done.spools} spools shipped")
     if done.stuck:
         screen.line(
-            "  ", Span("stuck    ", "bad"), f"{done.stuck}, named in {home}/log/SPOOL/stuck.jsonl; they stay there"
+            "  ",
+            Span("stuck    ", "bad"),
+            f"{done.stuck}, named in {home}/log/SPOOL/stuck.jsonl; tried again next time",
         )
     if not done.is_complete:
         why = done.reason or "somebody else ships them right now"

@@ -145,6 +145,10 @@ class EventProducer:
         self._bytes += sum([len(record[1] or b"") for record in records[:taken]])
         return taken
 
+    def forget_limits(self) -> None:
+        """Ask the topics again how large a record may be: that may have been changed."""
+        self._limits.clear()
+
     def flush(self, seconds: float) -> int:
         """Wait until all that was handed over is acknowledged or refused.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
@@ -10,14 +11,15 @@ from typing import Final, cast
 import orjson
 
 from tachograph.core.errors import StoreUnavailable
-from tachograph.stores._files import lock, reason_of, write_all, write_temporary
+from tachograph.stores._files import lock, reason_of, sync_directory, write_all, write_temporary
 from tachograph.stores._forks import close_in_children
 from tachograph.stores._referred import BODIES_NAME
 from tachograph.stores.shipping._bodies import KEY_BYTES
 from tachograph.stores.shipping._follow import BEGINNING, Position
+from tachograph.stores.shipping._stuck import STUCK_NAME, Stuck, line_of, stuck_of
 
 _FORMAT: Final = 1
-_SHIPPED, _STUCK, _SHIPPER = "shipped.json", "stuck.jsonl", "shipper"
+_SHIPPED, _SHIPPER = "shipped.json", "shipper"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +35,6 @@ class Mark:
     """Its writer is dead and nothing is left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stuck:
-    """An event, or a body, that could not be shipped, and why; it stays in the spool."""
-
-    what: str
-    """The event's id, or what else it is."""
-    hash: str
-    """The event's, as hexadecimal; empty where there is none."""
-    reason: str
-
-
 class Shipment:
     """What a shipper keeps of a spool. While one is open, nobody else ships the spool.
 
@@ -56,7 +47,7 @@ class Shipment:
         self.path = spool
         self._topic = topic
         self._descriptor = -1
-        self._known: set[tuple[str, str]] = set()
+        self._stuck: dict[tuple[str, str], Stuck] = {}
 
     def open(self) -> bool:
         """Take the spool; False: somebody else ships it.
@@ -73,7 +64,7 @@ class Shipment:
             self.close()
             return False
         close_in_children(self)
-        self._known = {(each.what, each.hash) for each in stuck_of(self.path)}
+        self._stuck = {(each.what, each.hash): each for each in stuck_of(self.path)}
         return True
 
     def close(self) -> None:
@@ -113,6 +104,27 @@ class Shipment:
         except OSError as error:
             raise StoreUnavailable(str(path), reason_of(error)) from error
 
+    def stuck(self) -> list[Stuck]:
+        """What is left out now, in the order in which it was found to be."""
+        return list(self._stuck.values())
+
+    def replace_stuck(self, stuck: Sequence[Stuck]) -> None:
+        """Keep another list of what is left out, durably; a crash leaves the one before.
+
+        Raises:
+            StoreUnavailable: it cannot be written.
+        """
+        news = {(each.what, each.hash): each for each in stuck}
+        if news == self._stuck:
+            return
+        path = self.path / STUCK_NAME
+        try:
+            write_temporary(path, b"".join(map(line_of, stuck))).replace(path)
+            sync_directory(self.path)
+        except OSError as error:
+            raise StoreUnavailable(str(path), reason_of(error)) from error
+        self._stuck = news
+
     def add_stuck(self, stuck: Stuck) -> bool:
         """Name something that was left out, durably; False: it is named already.
 
@@ -120,19 +132,19 @@ class Shipment:
             StoreUnavailable: it cannot be written.
         """
         key = (stuck.what, stuck.hash)
-        if key in self._known:
+        if key in self._stuck:
             return False
-        path = self.path / _STUCK
+        path = self.path / STUCK_NAME
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
             try:
-                write_all(descriptor, orjson.dumps(stuck) + b"\n")
+                write_all(descriptor, line_of(stuck))
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
         except OSError as error:
             raise StoreUnavailable(str(path), reason_of(error)) from error
-        self._known.add(key)
+        self._stuck[key] = stuck
         return True
 
 
@@ -171,19 +183,3 @@ def are_bodies_carried(spool: Path, topic: str) -> bool:
         return not path.exists() or path.stat().st_size // KEY_BYTES * KEY_BYTES == mark_of(spool, topic).bodies
     except OSError:
         return False
-
-
-def stuck_of(spool: Path) -> list[Stuck]:
-    """What of a spool was left out; a line that cannot be read, as a crash leaves it, is passed over."""
-    try:
-        lines = (spool / _STUCK).read_bytes().splitlines()
-    except OSError:
-        return []
-    found: list[Stuck] = []
-    for line in lines:
-        try:
-            read = cast("dict[str, str]", orjson.loads(line))
-            found.append(Stuck(read["what"], read["hash"], read["reason"]))
-        except (ValueError, KeyError, TypeError):
-            continue
-    return found

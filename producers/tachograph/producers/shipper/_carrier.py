@@ -49,7 +49,7 @@ class Carrier:
             missing += [key for key, is_there in zip(part, there, strict=True) if not is_there]
             if len(self._carried) >= _CARRIED_MAX:
                 self._carried.clear()
-            self._carried.update((tenant, key) for key in part)
+            self._carried.update((tenant, key) for key, is_there in zip(part, there, strict=True) if is_there)
             self.bodies += sum(there)
         return missing
 

@@ -1,4 +1,4 @@
-"""A shipper's counters for Prometheus: no labels, so that they never grow."""
+"""A shipper's counters for Prometheus: few labels, of which there are six values, so that they never grow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ COUNTED: Final = {
     "bytes": "Bytes of the events acknowledged by the cluster.",
     "bodies": "Objects that are in S3.",
     "resent": "Records sent again by a new client.",
-    "stuck": "Events and bodies left out; they are named in the spool.",
     "failures": "Attempts that a server did not answer or refused.",
 }
 """Counters, as `ShipperStatistics` names them."""
@@ -55,4 +54,9 @@ class _Collector:
         for name, meaning in COUNTED.items():
             yield CounterMetricFamily(f"tacho_shipper_{name}", meaning, value=getattr(statistics, name))
         waiting = "Bytes of this process's spools that are not shipped yet."
+        stuck = "Events and bodies left out now, by reason; they are named in the spool and tried again."
+        family = GaugeMetricFamily("tacho_shipper_stuck", stuck, labels=["reason"])
+        for reason, count in statistics.stuck_by_reason.items():
+            family.add_metric([reason], count)
+        yield family
         yield GaugeMetricFamily("tacho_shipper_waiting_bytes", waiting, value=statistics.waiting_bytes)

@@ -14,7 +14,7 @@ from tachograph.producers.shipper._transfer import GivenUp, Means, Transfer
 from tachograph.stores import Home, LocalLog, Spool, SpoolState
 from tachograph.stores.backend import Backend, backend_of
 from tachograph.stores.kafka import Failed
-from tachograph.stores.shipping import SpoolFollower, mark_of
+from tachograph.stores.shipping import SpoolFollower, mark_of, stuck_of
 
 
 def ship(directory: Path, backend: Backend, progress: Progress, seconds_max: float | None = None) -> Shipped:
@@ -75,7 +75,7 @@ class _Orphans:
             disconnect(means)
         left = sum(map(self._backlog, spools))
         counters = self._counters
-        return Shipped(counters.events, counters.bodies, counters.stuck, left, len(spools), reason)
+        return Shipped(counters.events, counters.bodies, sum(counters.stuck.values()), left, len(spools), reason)
 
     def _ship(self, spool: Spool, means: Means) -> None:
         transfer = self._current = Transfer(spool.path, means, self._counters)
@@ -91,7 +91,10 @@ class _Orphans:
             transfer.close()
 
     def _is_left(self, spool: Spool) -> bool:
-        return spool.state is not SpoolState.OPEN and not mark_of(spool.path, self._topic).is_done
+        if spool.state is SpoolState.OPEN:
+            return False
+        is_stuck = any(each.can_be_tried for each in stuck_of(spool.path))
+        return is_stuck or not mark_of(spool.path, self._topic).is_done
 
     def _backlog(self, spool: Spool) -> int:
         mark = mark_of(spool.path, self._topic)

@@ -129,7 +129,7 @@ class Run:
         for transfer in list(self._transfers):
             self._current = transfer
             moved = transfer.step() or moved
-            if transfer.mark.is_done:
+            if transfer.is_over:
                 transfer.close()
                 self._transfers.remove(transfer)
         return moved

@@ -77,7 +77,8 @@ class Shipper:
             bytes=done.bytes,
             bodies=done.bodies,
             resent=done.resent,
-            stuck=done.stuck,
+            stuck=sum(done.stuck.values()),
+            stuck_by_reason=dict(done.stuck),
             waiting_bytes=self._waiting_bytes(),
             spools=len(self._waiting()),
             failures=done.failures,
@@ -108,7 +109,8 @@ class Shipper:
     def _shipped(self, run: Run | None) -> Shipped:
         done, waiting = self._counters, self._waiting_bytes()
         reason = None if run is None or not waiting else run.reason
-        return Shipped(done.events, done.bodies, done.stuck, waiting, len(self._spools), reason)
+        stuck = sum(done.stuck.values())
+        return Shipped(done.events, done.bodies, stuck, waiting, len(self._spools), reason)
 
     def _waiting(self) -> list[Path]:
         """Spools that are not wholly shipped."""

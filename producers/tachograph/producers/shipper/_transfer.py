@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from tachograph.core.errors import CorruptPayload, StoreUnavailable
+from tachograph.core.errors import CorruptPayload, StoreUnavailable, TachographError
 from tachograph.core.ports import ObjectStore
+from tachograph.producers.shipper._again import Again, Refused
 from tachograph.producers.shipper._carrier import Carrier
 from tachograph.producers.shipper._counters import Counters
 from tachograph.producers.shipper._route import Router
@@ -19,7 +20,18 @@ from tachograph.producers.shipper._sources import now_ms
 from tachograph.schemas import HASH
 from tachograph.stores.kafka import EventProducer, Failed, Outgoing, QueueFull, RecordTooLarge
 from tachograph.stores.registry import SchemaRegistry, UnknownSchemaId
-from tachograph.stores.shipping import Batch, Mark, Shipment, SpoolFollower, Stuck, keys_of, listed_keys, name_of
+from tachograph.stores.shipping import (
+    BEGINNING,
+    Batch,
+    Mark,
+    Shipment,
+    SpoolFollower,
+    Stuck,
+    StuckReason,
+    keys_of,
+    listed_keys,
+    name_of,
+)
 
 _LOG: Final = logging.getLogger("tachograph.shipper")
 
@@ -73,6 +85,9 @@ class Transfer:
         self._follower = SpoolFollower(spool)
         self._router = Router()
         self._counters = counters
+        self._refused_again: Refused | None = None
+        """While what is stuck is tried again: what is refused once more."""
+        self._again = Again(self._shipment, self._follower, self._send_again, self._carry_again)
 
     def open(self) -> bool:
         """Take the spool; False: somebody else ships it.
@@ -83,21 +98,28 @@ class Transfer:
         if not self._shipment.open():
             return False
         self.mark = self._shipment.mark()
+        self._count_stuck(self._shipment.stuck(), 1)
         return True
 
     def close(self) -> None:
         """Let go of the spool."""
         self._shipment.close()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to do, now or later."""
+        return self.mark.is_done and not any(each.can_be_tried for each in self._shipment.stuck())
+
     def step(self) -> bool:
-        """Ship one window; whether there was anything.
+        """Ship one window, or try again what is stuck where nothing else is left; whether there was anything.
 
         Raises:
             StoreUnavailable: a server or the disk refuses for now; the next step begins where this one did.
             GivenUp: it was to stop.
         """
-        if self.mark.is_done:
-            return False
+        return (not self.mark.is_done and self._step()) or self._try_again()
+
+    def _step(self) -> bool:
         mark, size = self.mark, 0
         try:
             while True:
@@ -127,11 +149,11 @@ class Transfer:
 
     def refused(self, failed: Failed) -> None:
         """The cluster refuses an event."""
-        self._leave_out(failed.value or b"", str(failed.error))
+        self._leave_out(failed.value or b"", failed.error)
 
     def _ship(self, batch: Batch, mark: Mark) -> Mark:
         for sentence in batch.unreadable:
-            self._add_stuck(Stuck(sentence, "", "these bytes of the spool are not what was written"))
+            self._add_stuck(Stuck(sentence, "", "these bytes of the spool are not what was written", "damaged"))
         records = self._records(batch.payloads)
         bodies = self._carry(batch.payloads, mark.bodies)
         self._send(records)
@@ -148,7 +170,7 @@ class Transfer:
                 who, time_ms = route(payload)
                 value = to_wire(payload)
             except (CorruptPayload, UnknownSchemaId) as error:
-                self._leave_out(payload, str(error))
+                self._leave_out(payload, error)
                 continue
             headers: Headers = [who.header, (HASH_HEADER, hexlify(payload[HASH]))]
             records.append((topic, value, who.run_id, headers, min(max(oldest_ms, time_ms), newest_ms)))
@@ -178,7 +200,7 @@ class Transfer:
 
     def _miss(self, keys: Sequence[bytes]) -> None:
         for key in keys:
-            self._add_stuck(Stuck(f"body {key.hex()}", "", "it is not in the home's object store"))
+            self._add_stuck(Stuck.of_body(key))
 
     def _send(self, records: Sequence[Outgoing]) -> None:
         topic, producer = self._means.topic, self._means.producer
@@ -199,7 +221,7 @@ class Transfer:
             self._settle()
             return 0
         except RecordTooLarge as error:
-            self._leave_out(value or b"", str(error))
+            self._leave_out(value or b"", error)
         return 1
 
     def _settle(self) -> None:
@@ -208,10 +230,58 @@ class Transfer:
             if self._means.stops():
                 raise GivenUp
 
-    def _leave_out(self, payload: bytes, reason: str) -> None:
-        self._add_stuck(Stuck(name_of(payload), payload[HASH].hex(), reason))
+    def _leave_out(self, payload: bytes, error: TachographError) -> None:
+        hash_, reason = payload[HASH].hex(), str(error)
+        if self._refused_again is not None:
+            self._refused_again[hash_] = _kind_of(error), reason
+        else:
+            self._add_stuck(Stuck(name_of(payload), hash_, reason, _kind_of(error), self.mark.position))
 
     def _add_stuck(self, stuck: Stuck) -> None:
         if self._shipment.add_stuck(stuck):
-            self._counters.stuck += 1
+            self._counters.stuck[stuck.kind] += 1
             _LOG.error("tachograph: not shipped, kept in %s: %s: %s", self.path, stuck.what, stuck.reason)
+
+    def _try_again(self) -> bool:
+        if not self._again.is_due:
+            return False
+        self._means.producer.forget_limits()
+        before = self._shipment.stuck()
+        try:
+            arrived = self._again.step()
+        finally:
+            self._count_stuck(before, -1)
+            self._count_stuck(self._shipment.stuck(), 1)
+        self._counters.events += arrived
+        return arrived > 0
+
+    def _count_stuck(self, stuck: Sequence[Stuck], sign: int) -> None:
+        for each in stuck:
+            self._counters.stuck[each.kind] += sign
+
+    def _send_again(self, payloads: Sequence[bytes]) -> Refused:
+        refused: Refused = {}
+        self._refused_again = refused
+        try:
+            self._send(self._records(payloads))
+            self._settle()
+        finally:
+            self._refused_again = None
+        return refused
+
+    def _carry_again(self, keys: Sequence[bytes]) -> Sequence[bytes]:
+        """A body's tenant is that of the spool's events; where it has several, nobody can say whose the body is."""
+        if self._means.carrier is None:
+            return keys
+        if not self._router.tenants:
+            self._records(self._follower.read(BEGINNING, BATCH_BYTES_MAX).payloads[:1])
+        tenants = self._router.tenants
+        return self._means.carrier.carry(next(iter(tenants)).decode(), keys) if len(tenants) == 1 else keys
+
+
+def _kind_of(error: TachographError) -> StuckReason:
+    if isinstance(error, RecordTooLarge):
+        return "too_large"
+    if isinstance(error, UnknownSchemaId):
+        return "unknown_schema"
+    return "corrupt" if isinstance(error, CorruptPayload) else "refused"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from tachograph.stores.shipping import StuckReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,9 @@ class ShipperStatistics:
     resent: int
     """Records sent again after a client ended; some of them are there twice, and readers drop what they have."""
     stuck: int
-    """Events and bodies left out; they stay in the spool and are named in its `stuck.jsonl`."""
+    """Events and bodies left out now; they stay in the spool, are named in its `stuck.jsonl`, and are tried again."""
+    stuck_by_reason: Mapping[StuckReason, int]
+    """The same by kind of reason."""
     waiting_bytes: int
     """Of this process's spools, not shipped yet."""
     spools: int
