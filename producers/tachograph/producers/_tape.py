@@ -15,6 +15,7 @@ from tachograph.core.boundary import (
     RunContext,
     Sources,
     TurnCounter,
+    waiting_call,
 )
 from tachograph.core.canonical import decode_body, encode_body
 from tachograph.core.causality import EventId, check_id
@@ -102,9 +103,11 @@ class RecordingTape:
             UnserialisableValue: the arguments cannot be recorded.
             EffectRefused: the ledger refuses the effect; the refusal is recorded.
             StoreUnavailable: the ledger cannot find out about earlier attempts; the effect does not leave.
-            AgentMisuse: the agent has ended.
+            AgentMisuse: the agent has ended, or is used within a call.
             SpoolUnwritable: the log is broken.
         """
+        if waiting_call() is not None:
+            raise AgentMisuse.within_call(self.agent_id, f"{request.kind} {request.name!r} is asked for")
         try:
             arguments = encode_body(request.arguments, ordered=False)
         except UnserialisableValue as error:
@@ -131,7 +134,10 @@ class RecordingTape:
         Raises:
             UnserialisableValue: the message cannot be recorded; it is not sent.
             InvalidIdentifier: nobody can have this id.
+            AgentMisuse: the agent is used within a call.
         """
+        if waiting_call() is not None:
+            raise AgentMisuse.within_call(self.agent_id, f"a message to {to_agent_id!r} is sent")
         stream = self.stream
         check_id("agent id", to_agent_id)
         data = self._encoded(body, ordered=False)
@@ -193,7 +199,10 @@ class RecordingTape:
 
         Raises:
             UnserialisableValue: the value cannot be recorded.
+            AgentMisuse: the agent is used within a call.
         """
+        if waiting_call() is not None:
+            raise AgentMisuse.within_call(self.agent_id, f"{fact.kind} {fact.name!r} is recorded")
         if fact.kind == "imported":
             value = cast("dict[str, object]", fact.value)
             self.append(_imported_draft(fact.name, value, self._encoded(value["details"])))
@@ -201,7 +210,13 @@ class RecordingTape:
             self.append(_fact_draft(fact, self._encoded(fact.value, ordered=False)))
 
     def open(self, name: str, role: str) -> RecordingTape:
-        """Open the stream of a child agent."""
+        """Open the stream of a child agent.
+
+        Raises:
+            AgentMisuse: the agent is used within a call.
+        """
+        if waiting_call() is not None:
+            raise AgentMisuse.within_call(self.agent_id, f"agent {name!r} is opened")
         return self._unit.open_child(self, name, role)
 
     def close(self, outcome: Outcome) -> None:

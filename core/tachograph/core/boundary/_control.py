@@ -29,7 +29,10 @@ class Waiting:
 
 
 _control: ContextVar[Tape | Waiting | None] = ContextVar("tachograph_control", default=None)
-"""The unit's own tape where control logic runs; a call, or None, in what it calls; None outside of any unit."""
+"""The unit's own tape where control logic runs; a call in what it calls; None outside of any unit."""
+
+_CALLED = Waiting()
+"""Any call that does not wait."""
 
 
 @contextmanager
@@ -82,7 +85,7 @@ class Outside:
 
 def called_outside(function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
     """Call what is not control logic."""
-    token = _control.set(None)
+    token = _control.set(_CALLED)
     try:
         return function(*args, **kwargs)
     finally:

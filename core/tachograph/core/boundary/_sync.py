@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import ParamSpec, TypeVar, cast
 
+from tachograph.core.boundary._control import called_outside
 from tachograph.core.boundary._details import as_digest, described
 from tachograph.core.boundary._door import Door, request_for, unwrap
 from tachograph.core.boundary._failure import outcome_of_error, outcome_of_value
@@ -129,7 +130,7 @@ class SyncAgent(Door):
             return unwrap(passage.serve())
         passage.leave()
         try:
-            outcome = described(request.kind, outcome_of_value(function(*args, **kwargs)))
+            outcome = described(request.kind, outcome_of_value(called_outside(function, args, kwargs)))
         except BaseException as error:
             passage.finish(outcome_of_error(request, error), IMMEDIATE)
             raise

@@ -127,6 +127,15 @@ class AgentMisuse(CallerError):
             "Use an agent only inside its `with` block, and await its tasks before the block ends.",
         )
 
+    @classmethod
+    def within_call(cls, agent_id: str, what: str) -> Self:
+        """Of an agent that is used by a tool or another call."""
+        return cls(
+            agent_id,
+            f"{what} within a call of an agent, which a replay does not execute",
+            "Do it in control logic, before or after the call, and hand over what the call needs as its arguments.",
+        )
+
 
 class InvalidSetting(CallerError):
     """A setting that cannot be."""
