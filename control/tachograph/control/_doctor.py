@@ -13,12 +13,13 @@ from pathlib import Path
 
 from tachograph.control._answer import Answer, Document
 from tachograph.control._exit import ExitCode
+from tachograph.control._integrity import lag_sentence, unlisted
 from tachograph.control._parser import Commands, add_command
 from tachograph.control._screen import Part, Screen, Span
 from tachograph.control._services import NAMES, load
 from tachograph.control._settings import Settings
 from tachograph.core.errors import TachographError
-from tachograph.stores import Home
+from tachograph.stores import Home, UnionCatalogue
 
 FREE_BYTES_MIN = 1 << 30
 """A fleet at a few thousand events per second fills this in about ten minutes."""
@@ -71,7 +72,20 @@ def _home_checks(path: Path) -> list[Check]:
     opened = _checked("home", lambda: f"{Home.open(path).path}")
     if not opened.ok:
         return [opened]
-    return [opened, _log(path), _writable(path), _space(path)]
+    return [opened, _log(path), *_catalogue(Home.open(path)), _writable(path), _space(path)]
+
+
+def _catalogue(home: Home) -> list[Check]:
+    """Whether a catalogue that others fill lacks runs that are archived."""
+    if not isinstance(home.catalogue, UnionCatalogue) or not home.catalogue.may_lag:
+        return []
+    try:
+        listed = home.catalogue.run_ids()
+    except TachographError as error:
+        return [Check("catalogue", ok=False, found="not usable", remedy=str(error))]
+    lacking = unlisted(home, listed)
+    found = f"{len(listed)} runs" + (f", {lacking} archived ones are not in it" if lacking else "")
+    return [Check("catalogue", not lacking, found, lag_sentence(lacking, len(listed)))]
 
 
 def _log(path: Path) -> Check:

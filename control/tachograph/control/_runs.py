@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tachograph.control._answer import Answer, Document
 from tachograph.control._homes import open_home, short_ids
+from tachograph.control._integrity import Problems, audit_document, lag_sentence, problems_of, unlisted, worst
 from tachograph.control._parser import Commands, add_command
 from tachograph.control._screen import Part, Screen, Span, Style
 from tachograph.control._settings import Settings
@@ -32,13 +33,19 @@ def _runs(arguments: argparse.Namespace, settings: Settings) -> Answer:
         raise InvalidSetting("--limit", limit, "it must be at least 1")
     home = open_home(settings)
     every = home.catalogue.runs()
-    unlisted = 0 if every or home.archive is None else len(home.log.run_ids())
+    run_ids = [run.run_id for run in every]
+    lacking, problems = unlisted(home, run_ids), problems_of(home)
     chosen = [run for run in every if _is_asked_for(run, arguments)]
     chosen = chosen[-limit:] if limit else chosen
-    return Answer(
-        {"runs": [run_document(run) for run in chosen]},
-        lambda screen: _render(screen, chosen, short_ids([run.run_id for run in every]), len(every), unlisted),
-    )
+
+    def render(screen: Screen) -> None:
+        if lacking:
+            screen.wrapped((Span(lag_sentence(lacking, len(every)), "warn"),), indent=0)
+        if every or not lacking:
+            _render(screen, chosen, short_ids(run_ids), problems)
+
+    documents: list[Document] = [run_document(run, problems) for run in chosen]
+    return Answer({"runs": documents, "unlisted": lacking}, render)
 
 
 def _is_asked_for(run: RunRow, arguments: argparse.Namespace) -> bool:
@@ -49,7 +56,7 @@ def _is_asked_for(run: RunRow, arguments: argparse.Namespace) -> bool:
     )
 
 
-def run_document(run: RunRow) -> dict[str, Document]:
+def run_document(run: RunRow, problems: Problems) -> dict[str, Document]:
     """A run, as in `docs/cli.md`."""
     return {
         "run_id": run.run_id,
@@ -68,18 +75,21 @@ def run_document(run: RunRow) -> dict[str, Document]:
         "fidelity": run.fidelity,
         "missing": list(run.missing),
         "signatures": list(run.signatures),
+        "audit": audit_document(problems.get(run.run_id, ())),
     }
 
 
-def _render(screen: Screen, runs: Sequence[RunRow], short: dict[str, str], among: int, unlisted: int) -> None:
-    if unlisted:
-        screen.line(f"The catalogue is empty, the archive has {unlisted} runs: `tacho rebuild` brings them back.")
-        return
+def _render(screen: Screen, runs: Sequence[RunRow], short: Mapping[str, str], problems: Problems) -> None:
     if not runs:
-        screen.line(f"None of {among} runs is such." if among else "No runs. Record some, or try `tacho demo`.")
+        screen.line(f"None of {len(short)} runs is such." if short else "No runs. Record some, or try `tacho demo`.")
         return
     header = ["RUN", "NAME", "STATUS", "FIDELITY", "AGENTS", "EVENTS", "UNKNOWN", "SIGNATURES"]
-    screen.table(header, [_row(run, short[run.run_id]) for run in runs])
+    is_audited = any(run.run_id in problems for run in runs)
+    audits: list[list[Part]] = [
+        [Span(worst(problems.get(run.run_id, ())), "bad")] if is_audited else [] for run in runs
+    ]
+    rows = [[*_row(run, short[run.run_id]), *audit] for run, audit in zip(runs, audits, strict=True)]
+    screen.table([*header, *(["AUDIT"] if is_audited else [])], rows)
 
 
 def _row(run: RunRow, short: str) -> list[Part]:

@@ -11,6 +11,7 @@ from tachograph.control._answer import Answer, Document
 from tachograph.control._effects import effect_document, effect_rows
 from tachograph.control._errors import UsageError
 from tachograph.control._homes import load_run, open_home, resolve_run
+from tachograph.control._integrity import problems_of, sentence_of
 from tachograph.control._parser import Commands, add_command, add_run
 from tachograph.control._raw_access import add_raw_options, asked_of
 from tachograph.control._runs import run_document, status_of
@@ -48,14 +49,23 @@ def _show(arguments: argparse.Namespace, settings: Settings) -> Answer:
     effects = home.catalogue.effects(loaded.run_id)
     hits = signatures(loaded.state)
     grade = replayability(loaded.state)
+    problems = problems_of(home)
+    audit = problems.get(run.run_id, ())
     document: dict[str, Document] = {
-        "run": run_document(run),
+        "run": run_document(run, problems),
         "agents": [_agent_document(agent) for agent in agents],
         "effects": [effect_document(effect) for effect in effects],
         "signatures": [_signature_document(hit) for hit in hits],
         "replayability": {"grade": grade.grade.value, "missing": list(grade.missing)},
     }
-    return Answer(document, lambda screen: _render(screen, run, agents, effects, hits, grade))
+
+    def render(screen: Screen) -> None:
+        _render(screen, run, agents, effects, hits)
+        _render_grade(screen, grade)
+        for finding in audit:
+            screen.wrapped((Span("Auditor: ", "bad"), sentence_of(finding)), indent=0)
+
+    return Answer(document, render)
 
 
 def _agent_document(agent: AgentFacts) -> Document:
@@ -86,7 +96,6 @@ def _render(
     agents: Sequence[AgentFacts],
     effects: Sequence[EffectRow],
     hits: Sequence[SignatureHit],
-    grade: Replayability,
 ) -> None:
     _head(screen, run)
     screen.line()
@@ -102,6 +111,9 @@ def _render(
         screen.line()
         screen.line(Span(hit.name, _HIT_STYLE[hit.severity]), Span(f"  {hit.failure_class.value}", "dim"))
         screen.wrapped((hit.sentence,), indent=2)
+
+
+def _render_grade(screen: Screen, grade: Replayability) -> None:
     screen.line()
     screen.line("Replayable: ", Span(grade.grade.value, "good" if grade.grade is Fidelity.COMPLETE else "warn"))
     for sentence in grade.missing:

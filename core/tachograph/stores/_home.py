@@ -106,8 +106,8 @@ class Home:
 
     @property
     def past_effects(self) -> PastEffects:
-        """Effects of earlier runs and of other processes, as far as this machine's spools tell."""
-        return self.own_catalogue
+        """Effects of earlier runs and of other processes: of this machine, and where there are servers of all machines."""
+        return self.catalogue
 
     def past_effects_beside(self, own: Collection[str]) -> PastEffects:
         """The same for whoever wrote some spools: he knows what is in them, so that they need not be read.

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from tachograph.core.errors import UnknownEffect, UnknownRun
-from tachograph.core.findings import EffectRow, RunRow
+from tachograph.core.findings import EffectRow, IntegrityFinding, RunRow
 from tachograph.core.ports import PastEffect
 from tachograph.schemas import EffectState
 from tachograph.stores._catalogue import SqliteCatalogue
 from tachograph.stores._catalogue_port import Catalogue
+
+
+class Audited(Protocol):
+    """What is told of streams."""
+
+    def problems(self) -> Sequence[IntegrityFinding]:
+        """What the auditor said of streams that are not INTACT."""
+        ...
 
 
 class UnionCatalogue:
@@ -22,11 +30,22 @@ class UnionCatalogue:
     Args:
         local: of this machine's spools.
         far: of what was shipped.
+        told: the same, where it holds what others tell, and not what the archive gives.
     """
 
-    def __init__(self, local: SqliteCatalogue, far: Catalogue) -> None:
+    def __init__(self, local: SqliteCatalogue, far: Catalogue, told: Audited | None = None) -> None:
         self.local: Final = local
         self.far: Final = far
+        self._told = told
+
+    @property
+    def may_lag(self) -> bool:
+        """Whether others have to tell it of what was archived."""
+        return self._told is not None
+
+    def problems(self) -> Sequence[IntegrityFinding]:
+        """What the auditor said of archived streams that are not INTACT, by run and agent; empty where nobody told of any."""
+        return () if self._told is None else self._told.problems()
 
     def run_ids(self) -> Sequence[str]:
         """The runs, oldest first."""

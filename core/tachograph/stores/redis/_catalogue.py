@@ -10,6 +10,7 @@ from typing import Final, cast
 
 from tachograph.core.errors import StoreUnavailable, UnknownEffect, UnknownRun
 from tachograph.core.findings import (
+    Condition,
     EffectFinding,
     EffectRow,
     Finding,
@@ -18,7 +19,6 @@ from tachograph.core.findings import (
     RunRow,
     SegmentFinding,
     SignatureFinding,
-    finding_of,
 )
 from tachograph.core.ports import PastEffect
 from tachograph.core.state import SignatureHit
@@ -28,6 +28,7 @@ from tachograph.stores._sources import random_name
 from tachograph.stores.backend import RedisSettings
 from tachograph.stores.redis._client import Client
 from tachograph.stores.redis._keys import COUNTS, EFFECTS, HITS, LEDGER, RUNS, SIGNATURE, SIGNATURES, prefix_of
+from tachograph.stores.redis._replies import list_of, read_finding, texts_of
 from tachograph.stores.redis._rows import SignatureRow
 from tachograph.stores.redis._script import APPLY, arguments_of, ledger_digest
 
@@ -36,6 +37,9 @@ BATCH: Final = 500
 
 _NOT_OF_EVENTS: Final = ("findings:integrity", "findings:segment", "findings:replay")
 """What auditors, the archive and replays said: no fold of events gives it."""
+
+_INTACT: Final = b'"condition":"INTACT"'
+"""In the bytes of most of what the auditor says: such need not be read to be passed over."""
 
 _READ: Final = 1000
 """Entries asked for at once."""
@@ -110,7 +114,7 @@ class RedisCatalogue:
         if tenant != self.tenant:
             return None
         place = f"{self.prefix}{LEDGER}{ledger_digest(name, idempotency_key)}"
-        for member in _texts(self._client.call("ZRANGE", place, 0, 0, "REV")):
+        for member in texts_of(self._client.call("ZRANGE", place, 0, 0, "REV")):
             for row in self._effects([member.partition("/")[2]]):
                 return PastEffect(row.effect_id, tenant, name, idempotency_key, row.state)
         return None
@@ -123,38 +127,46 @@ class RedisCatalogue:
 
     def signatures(self) -> Sequence[SignatureRow]:
         """Every signature that a run shows, by name."""
-        names = sorted(_texts(self._client.call("HKEYS", self.prefix + SIGNATURES)))
+        names = sorted(texts_of(self._client.call("HKEYS", self.prefix + SIGNATURES)))
         times = self._client.calls([("HVALS", f"{self.prefix}{SIGNATURE}{name}") for name in names])
-        rows = [(name, [int(text) for text in _texts(found)]) for name, found in zip(names, times, strict=True)]
+        rows = [(name, [int(text) for text in texts_of(found)]) for name, found in zip(names, times, strict=True)]
         return [SignatureRow(name, len(began), min(began), max(began)) for name, began in rows if began]
 
     def runs_with(self, signature: str) -> Sequence[str]:
         """The runs that show a signature, sorted."""
-        return sorted(_texts(self._client.call("HKEYS", f"{self.prefix}{SIGNATURE}{signature}")))
+        return sorted(texts_of(self._client.call("HKEYS", f"{self.prefix}{SIGNATURE}{signature}")))
 
     def hits(self, run_id: str) -> Sequence[SignatureHit]:
         """How a run shows its signatures, as its row stands."""
         finding = self._finding("run", f"run/{run_id}")
         if not isinstance(finding, RunFinding):
             return ()
-        found = [_read(value) for value in _list(self._client.call("HVALS", f"{self.prefix}{HITS}{run_id}"))]
+        found = [read_finding(value) for value in list_of(self._client.call("HVALS", f"{self.prefix}{HITS}{run_id}"))]
         hits = [one for one in found if isinstance(one, SignatureFinding) and one.position == finding.position]
         return [one.hit for one in sorted(hits, key=lambda one: one.key)]
 
     def integrity(self, run_id: str | None = None) -> Sequence[IntegrityFinding]:
         """What the auditor said of each stream, by run and agent."""
-        values = _list(self._client.call("HVALS", f"{self.prefix}findings:integrity"))
-        found = [one for value in values if isinstance(one := _read(value), IntegrityFinding)]
+        values = list_of(self._client.call("HVALS", f"{self.prefix}findings:integrity"))
+        found = [one for value in values if isinstance(one := read_finding(value), IntegrityFinding)]
         return sorted((one for one in found if run_id in (None, one.run_id)), key=lambda one: one.key)
+
+    def problems(self) -> Sequence[IntegrityFinding]:
+        """What the auditor said of streams that are not INTACT, by run and agent."""
+        values = (
+            value for value in self._values(f"{self.prefix}findings:integrity") if _INTACT not in cast("bytes", value)
+        )
+        found = {one.key: one for value in values if isinstance(one := read_finding(value), IntegrityFinding)}
+        return [found[key] for key in sorted(found) if found[key].condition is not Condition.INTACT]
 
     def segments(self) -> Iterator[SegmentFinding]:
         """The segments that the archive told of, in no particular order."""
-        found = map(_read, self._values(f"{self.prefix}findings:segment"))
+        found = map(read_finding, self._values(f"{self.prefix}findings:segment"))
         return (one for one in found if isinstance(one, SegmentFinding))
 
     def run_findings(self) -> Iterator[RunFinding]:
         """The finding behind each run's row, in no particular order."""
-        found = map(_read, self._values(f"{self.prefix}findings:run"))
+        found = map(read_finding, self._values(f"{self.prefix}findings:run"))
         return (one for one in found if isinstance(one, RunFinding))
 
     @contextmanager
@@ -181,7 +193,7 @@ class RedisCatalogue:
         """Everything that was told, in no particular order."""
         for name in list(self.key_names()):
             if name.removeprefix(self.prefix).startswith(("findings:", HITS)):
-                yield from map(_read, self._values(name))
+                yield from map(read_finding, self._values(name))
 
     def clear(self) -> None:
         """Forget everything of this tenant."""
@@ -193,8 +205,8 @@ class RedisCatalogue:
         cursor = 0
         pattern = "".join(f"\\{letter}" if letter in "*?[]^\\-" else letter for letter in self.prefix)
         while True:
-            answer = _list(self._client.call("SCAN", cursor, "MATCH", f"{pattern}*", "COUNT", _READ))
-            yield from _texts(answer[1])
+            answer = list_of(self._client.call("SCAN", cursor, "MATCH", f"{pattern}*", "COUNT", _READ))
+            yield from texts_of(answer[1])
             cursor = int(cast("bytes", answer[0]))
             if cursor == 0:
                 return
@@ -202,7 +214,7 @@ class RedisCatalogue:
     def content(self) -> dict[str, object]:
         """All that is kept, by key without its prefix: what two catalogues are compared by."""
         names = sorted(set(self.key_names()))
-        kinds = _texts(self._client.calls([("TYPE", name) for name in names])) if names else []
+        kinds = texts_of(self._client.calls([("TYPE", name) for name in names])) if names else []
         commands = {"hash": ("HGETALL",), "zset": ("ZRANGE",)}
         read = [
             (*commands[kind], name) if kind == "hash" else (*commands[kind], name, 0, -1)
@@ -220,8 +232,8 @@ class RedisCatalogue:
         """The values of a hash, a part at a time."""
         cursor = 0
         while True:
-            answer = _list(self._client.call("HSCAN", name, cursor, "COUNT", _READ))
-            yield from _list(answer[1])[1::2]
+            answer = list_of(self._client.call("HSCAN", name, cursor, "COUNT", _READ))
+            yield from list_of(answer[1])[1::2]
             cursor = int(cast("bytes", answer[0]))
             if cursor == 0:
                 return
@@ -233,17 +245,17 @@ class RedisCatalogue:
         return arguments_of(finding)
 
     def _members(self, name: str) -> list[str]:
-        return _texts(self._client.call("ZRANGE", self.prefix + name, 0, -1))
+        return texts_of(self._client.call("ZRANGE", self.prefix + name, 0, -1))
 
     def _rows(self, run_ids: Sequence[str]) -> Iterator[RunRow]:
         keys = [f"run/{run_id}" for run_id in run_ids]
         found, counts = self._client.calls(
             [("HMGET", f"{self.prefix}findings:run", *keys), ("HMGET", self.prefix + COUNTS, *run_ids)]
         )
-        for key, value, count in zip(keys, _list(found), _list(counts), strict=True):
+        for key, value, count in zip(keys, list_of(found), list_of(counts), strict=True):
             if value is None:
                 continue
-            finding = _read(value)
+            finding = read_finding(value)
             if not isinstance(finding, RunFinding) or finding.key != key:
                 raise StoreUnavailable(self._client.name, f"it answered {key!r} with something else; try again")
             effects, unknown = (int(number) for number in cast("bytes", count or b"0 0").split())
@@ -253,9 +265,9 @@ class RedisCatalogue:
         rows: list[EffectRow] = []
         for part in _parts(effect_ids):
             keys = [f"effect/{effect_id}" for effect_id in part]
-            found = _list(self._client.call("HMGET", f"{self.prefix}findings:effect", *keys))
+            found = list_of(self._client.call("HMGET", f"{self.prefix}findings:effect", *keys))
             for key, value in zip(keys, found, strict=True):
-                finding = None if value is None else _read(value)
+                finding = None if value is None else read_finding(value)
                 if finding is not None and (not isinstance(finding, EffectFinding) or finding.key != key):
                     raise StoreUnavailable(self._client.name, f"it answered {key!r} with something else; try again")
                 if isinstance(finding, EffectFinding):
@@ -264,7 +276,7 @@ class RedisCatalogue:
 
     def _finding(self, kind: str, key: str) -> Finding | None:
         value = self._client.call("HGET", f"{self.prefix}findings:{kind}", key)
-        return None if value is None else _read(value)
+        return None if value is None else read_finding(value)
 
 
 class ForeignTenant(StoreUnavailable):
@@ -276,24 +288,12 @@ class ForeignTenant(StoreUnavailable):
         super().__init__(f"catalogue of {tenant!r}", f"{key!r} belongs to tenant {other!r}")
 
 
-def _read(value: object) -> Finding:
-    return finding_of(cast("bytes", value).split(b"\n", 2)[2])
-
-
-def _list(answer: object) -> list[object]:
-    return cast("list[object]", answer)
-
-
-def _texts(answer: object) -> list[str]:
-    return [item.decode() if isinstance(item, bytes) else str(item) for item in _list(answer)]
-
-
 def _parts(items: Sequence[str]) -> Iterator[Sequence[str]]:
     return (items[start : start + _READ] for start in range(0, len(items), _READ))
 
 
 def _content(kind: str, answer: object) -> object:
     if kind == "zset":
-        return sorted(_texts(answer))
-    flat = _list(answer)
+        return sorted(texts_of(answer))
+    flat = list_of(answer)
     return {cast("bytes", flat[at]).decode(): cast("bytes", flat[at + 1]) for at in range(0, len(flat), 2)}
