@@ -77,4 +77,6 @@ def _child(asking: subprocess.Popen[bytes], pid: int) -> int:
 
 def _has_ended(process: int) -> bool:
     """Whether a process has ended, or does so in time."""
-    return bool(select.select([process], [], [], SECONDS_MAX)[0])
+    ended = select.poll()
+    ended.register(process, select.POLLIN)
+    return bool(ended.poll(SECONDS_MAX * 1_000))

@@ -97,7 +97,9 @@ def test_bodies_wait_for_their_store_and_events_for_bodies(tmp_path: Path) -> No
     with own_kafka(tmp_path / "kafka") as cluster, own("s3", tmp_path / "s3") as store:
         ensure_topics(cluster.settings, [EVENTS])
         s3 = s3_settings(store.address, "bodies")
-        backend, home = Backend(kafka=KafkaSettings(cluster.address), s3=s3), tmp_path / "home"
+        key, home = tmp_path / "digest.key", tmp_path / "home"
+        key.write_bytes(bytes(32))
+        backend = Backend(kafka=KafkaSettings(cluster.address), s3=s3, digest_key_file=key)
         recorder = Recorder(home, ship=backend)
         work(recorder, 1, large=20_000)
         assert shipper_of(recorder).drain(2 * SECONDS_MAX).is_complete

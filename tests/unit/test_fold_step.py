@@ -168,6 +168,27 @@ def test_nobody_waits_for_ever() -> None:
     assert not any("are missing" in sentence or "is missing" in sentence for sentence in row.missing)
 
 
+def test_an_idle_partition_waits_for_nothing() -> None:
+    """Log time stands still in it: what waits is folded with the gap, so that everything can be committed."""
+    past = Past()
+    step = FoldStep(past)
+    payloads = long_run(calls=10)
+    end = add(step, [payload for at, payload in enumerate(payloads) if at != 3])
+    assert step.statistics().held > 0
+    assert step.checkpoint().offset < end
+    offset, checkpoints = 0, 0
+    while offset < end:
+        offset, checkpoints = step.checkpoint(idle=True).offset, checkpoints + 1
+        assert checkpoints < 100
+    assert step.states()["long"].gaps
+    past.events["long"] = payloads
+    add(step, [payloads[3]], end)
+    while step.statistics().pending:
+        step.checkpoint(idle=True)
+    assert step.checkpoint(idle=True).offset == end + 1
+    assert not step.states()["long"].gaps
+
+
 def test_what_waits_is_bounded_in_bytes() -> None:
     """Over all runs."""
     step = FoldStep(Past(), FoldLimits(held_bytes_max=2_000))
@@ -219,10 +240,10 @@ def test_poison_is_set_aside(key: bytes | None, change: dict[str, str]) -> None:
 
 def test_a_book_comes_back() -> None:
     """Equal books give equal bytes; what is none is refused."""
-    book = Book(7, {"b": Open("t", 5, 3), "a": Open("t", 6, 9, until=12)})
+    book = Book(7, {"b": Open("t", 5, 3, 4), "a": Open("t", 6, 9, 12, over=True)})
     assert book_of(book_bytes(book)) == book
     assert book_bytes(book) == book_bytes(Book(7, dict(reversed(book.open.items()))))
-    for data in (b"", b"[]", b"{}", b'{"clock":1,"format":2,"open":[]}', b'{"clock":1,"format":1,"open":[["a"]]}'):
+    for data in (b"", b"[]", b"{}", b'{"clock":1,"format":1,"open":[]}', b'{"clock":1,"format":2,"open":[["a"]]}'):
         with pytest.raises(CorruptPayload):
             book_of(data)
 
@@ -249,3 +270,37 @@ def test_a_record_that_names_another_tenant_is_set_aside() -> None:
     assert not step.add(2, b"run", events[1], b"acme")
     assert [poison.offset for poison in step.checkpoint().poison] == [0, 2]
     assert step.states()["run"].events == 1
+
+
+def test_a_first_event_that_comes_again_is_no_new_run() -> None:
+    """Where the run was folded before, left to the archive and forgotten, all of it is taken up from there."""
+    past = Past()
+    payloads = small_fleet()
+    ahead = add(FoldStep(past), payloads)
+    past.events["run-1"] = payloads[:-1]
+    clock = max(decode_meta(payload).hlc for payload in payloads)
+    step = FoldStep(past, book=Book(clock))
+    end = add(step, [payloads[0], payloads[-1]], ahead)
+    assert step.checkpoint(idle=True).offset <= end
+    assert step.states()["run-1"].events == len(payloads)
+
+
+def test_what_comes_later_makes_up_for_nothing_that_is_missing() -> None:
+    """The newest snapshot is gone and the archive lags behind: it is waited for, however many events come."""
+    clock = Clock()
+    root, one, other = (Chain("long", agent, clock) for agent in ("run", "one", "other"))
+    kept = [root.run_started(), one.agent_started(root.latest), other.agent_started(root.latest)]
+    lost = [one.call_started("f"), one.call_finished()]
+    more = [event for name in "ghi" for event in (other.call_started(name), other.call_finished())]
+    heard = decode_meta(lost[-1]).hlc
+    past = Past(events={"long": kept})
+    step = FoldStep(past, book=Book(heard, {"long": Open("default", heard, len(kept + lost), 4)}))
+    end = add(step, more, 5)
+    done = step.checkpoint(idle=True)
+    assert done.snapshots == ()
+    assert done.offset == 5
+    past.events["long"] = [*kept, *lost, *more]
+    for _ in range(3):
+        step.checkpoint(idle=True)
+    assert step.states()["long"].events == len(past.events["long"])
+    assert step.checkpoint(idle=True).offset == end

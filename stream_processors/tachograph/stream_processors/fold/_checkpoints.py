@@ -34,6 +34,8 @@ class Checkpoints:
         self._limits = limits
         self._loaded = loaded
         self._clock = book.clock
+        self.forgotten = book.clock
+        """The highest hlc of runs that nobody here knows any more; what other processes knew of is as old at most."""
         self.away: dict[str, Open] = dict(book.open)
         """Runs that are stored and not in memory: those that are not over, and some that are."""
         self.refolded = self.snapshots = self.findings = 0
@@ -52,7 +54,7 @@ class Checkpoints:
             findings += self._tell(run, over=run.ended or silent[key] > self._limits.over_ms)
             if self._is_due(run, offset, rests=rests):
                 due.append(run)
-        findings += self._close(clock, offset)
+        findings += self._close(clock)
         due += self._unpin(offset, due, quiet)
         for run in due:
             run.kept, run.known, run.dirty_from = run.state.events, True, None
@@ -62,7 +64,7 @@ class Checkpoints:
         self.findings += len(findings)
         pins = [pin for run in self._loaded.values() if (pin := run.pin) is not None]
         reached = min(pins, default=offset)
-        self.away = {run_id: run for run_id, run in self.away.items() if run.until is None or run.until >= reached}
+        self._forget(reached)
         return Checkpoint(tuple(findings), (), tuple(run.state for run in due), self._book(clock), reached)
 
     def _unpin(self, offset: int, due: Sequence[Loaded], quiet: AbstractSet[bytes]) -> list[Loaded]:
@@ -115,8 +117,8 @@ class Checkpoints:
         run.told, run.tell_all = position, False
 
     def _is_due(self, run: Loaded, offset: int, *, rests: bool) -> bool:
-        if run.dirty_from is None or not run.state.events or self._is_archived(run):
-            return False
+        if run.dirty_from is None or not run.state.events or run.refolds or self._is_archived(run):
+            return False  # what still expects something is not stored: nothing in a snapshot says what it lacks
         return rests or run.ended or run.is_grown(self._limits) or offset - run.dirty_from > self._limits.behind_max
 
     def _put_away(self, key: bytes, *, over: bool) -> None:
@@ -125,8 +127,16 @@ class Checkpoints:
             return
         del self._loaded[key]
         if run.known:
-            until = run.touched_at if over or run.ended else None
-            self.away[run.state.run_id] = Open(run.tenant, run.state.hlc, run.owed, until)
+            self.away[run.state.run_id] = _open(run, over=over)
+        else:
+            self.forgotten = max(self.forgotten, run.hlc)
+
+    def _forget(self, reached: int) -> None:
+        """Let go of the runs that are over and of which no record lies behind the offset."""
+        for run_id, run in list(self.away.items()):
+            if run.over and run.last < reached:
+                del self.away[run_id]
+                self.forgotten = max(self.forgotten, run.hlc)
 
     def _crowded(self) -> frozenset[bytes]:
         """The runs that have to leave for the others: those that moved longest ago."""
@@ -140,12 +150,12 @@ class Checkpoints:
                 spare += len(run.state.agents)
         return frozenset(leaving)
 
-    def _close(self, clock: int, offset: int) -> Iterator[Finding]:
+    def _close(self, clock: int) -> Iterator[Finding]:
         """Say of the runs that are away which of them are over without an end."""
         due = [
             run_id
             for run_id, run in self.away.items()
-            if run.until is None and self.silence_ms(run.hlc, clock) > self._limits.over_ms
+            if not run.over and self.silence_ms(run.hlc, clock) > self._limits.over_ms
         ]
         for run_id in due[:_CLOSED_MAX]:
             run = self.away[run_id]
@@ -156,12 +166,12 @@ class Checkpoints:
                 yield from findings_of(state, over=True, effects=())
             elif self.silence_ms(run.hlc, clock) < _OVER_MAX * self._limits.over_ms:
                 continue  # the archive lags behind
-            self.away[run_id] = run._replace(until=offset)
+            self.away[run_id] = run._replace(over=True)
 
     def _book(self, clock: int) -> Book:
-        loaded = {
-            run.state.run_id: Open(run.tenant, run.state.hlc, run.owed, run.touched_at if run.ended else None)
-            for run in self._loaded.values()
-            if run.known
-        }
+        loaded = {run.state.run_id: _open(run, over=False) for run in self._loaded.values() if run.known}
         return Book(clock, self.away | loaded)
+
+
+def _open(run: Loaded, *, over: bool) -> Open:
+    return Open(run.tenant, run.state.hlc, run.owed, run.touched_at, over or run.ended)

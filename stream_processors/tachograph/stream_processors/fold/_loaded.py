@@ -39,6 +39,8 @@ class Loaded:
     held: Held | None = None
     wanted: int | None = 0
     """As many events it has to have at least; None: nobody knows."""
+    wanted_at: int = 0
+    """Offset of the latest record that is counted in it."""
     late_from: int | None = None
     """Offset of the first record that showed that the run has to be folded from the archive."""
     refolds: int = 0
@@ -60,9 +62,10 @@ class Loaded:
     @property
     def owed(self) -> int:
         """As many events it has to have when it is taken up again."""
+        came = self.state.events + (len(self.held) if self.held else 0)
         if not self.refolds:
-            return self.state.events
-        return max(self.state.events + 1, self.wanted or 0)
+            return came
+        return max(came + 1, self.wanted or 0)
 
     @property
     def hlc(self) -> int:
@@ -91,6 +94,11 @@ class Loaded:
         """Something is missing that the archive may have, or get, as the record at an offset shows."""
         self.late_from = offset if self.late_from is None else self.late_from
         self.refolds, self.refold_in, self.refold_pause = refolds, 1, 1
+
+    def came(self, offset: int) -> None:
+        """Count an event that is new in what it has to have: it makes up for none of those that are missing."""
+        if self.refolds and self.wanted is not None and offset > self.wanted_at:
+            self.wanted += 1
 
     def despair(self) -> None:
         """Leave what is missing."""

@@ -71,6 +71,8 @@ class FoldStep:
             if run.folding.add(payload) is not _FOLDED:
                 self._odd(run, offset, payload)
             else:
+                if run.refolds:
+                    run.came(offset)
                 if run.dirty_from is None:
                     run.dirty_from = offset
                 if run.held:
@@ -99,10 +101,10 @@ class FoldStep:
         """What is to be done now; all of it, before the next record is added.
 
         Args:
-            idle: no records come at the moment: runs are stored as if they were quiet.
+            idle: no records come at the moment: runs are stored as if they were quiet, and what waits is folded over the gap.
             drain: the partition goes to somebody else, or the process ends.
         """
-        self._give_up_stale()
+        self._give_up_stale(idle=idle)
         self._checked = self._count
         made = self._checkpoints.make(self._next, idle=idle, drain=drain)
         self._held_bytes = sum(run.held.bytes for run in self._loaded.values() if run.held)
@@ -116,7 +118,7 @@ class FoldStep:
             folded=self._count,
             poison=self._poisoned,
             loaded=len(self._loaded),
-            away=sum(run.until is None for run in done.away.values()),
+            away=sum(not run.over for run in done.away.values()),
             held=sum(len(run.held) for run in self._loaded.values() if run.held),
             pending=sum(run.pin is not None for run in self._loaded.values()),
             gaps=self._gaps,
@@ -143,8 +145,11 @@ class FoldStep:
         folding = Folding(empty(meta.run_id), tenant=meta.tenant)
         run = Loaded(meta.tenant, folding, touched_at=offset, heard=meta.hlc, known=away is not None)
         if away is not None or not _begins(meta):
-            run.wanted = None if away is None else away.events
+            run.wanted, run.wanted_at = (None, 0) if away is None else (away.events, away.last)
             self._restore(run, meta)
+        elif meta.hlc <= self._checkpoints.forgotten:
+            run.wanted = None
+            self._doubt(run, meta)
         self._checkpoints.away.pop(meta.run_id, None)
         self._loaded[key] = run
         return run
@@ -161,6 +166,13 @@ class FoldStep:
         if state is not None:
             run.folding = Folding(state, tenant=meta.tenant)
         if run.wanted is None or run.state.events < run.wanted:
+            run.expect(run.touched_at, self._limits.refolds_max)
+
+    def _doubt(self, run: Loaded, meta: EventMeta) -> None:
+        """A first event that may have come before: the run was perhaps folded, found to be in the archive, and forgotten."""
+        if self._past.archived(meta.tenant, meta.run_id):
+            self._restore(run, meta)
+        else:
             run.expect(run.touched_at, self._limits.refolds_max)
 
     # -- events that are not their stream's next
@@ -187,8 +199,11 @@ class FoldStep:
         try:
             held.wait(meta, at, item.offset, item.payload)
         except HoldBackFull:
+            run.came(item.offset)
             self._over_gaps(run, [item])
             return
+        if held.bytes > before:
+            run.came(item.offset)
         self._held_bytes += held.bytes - before
         if self._held_bytes > self._limits.held_bytes_max:
             self._over_gaps(run, [])
@@ -212,12 +227,13 @@ class FoldStep:
         run.expect(first, self._limits.refolds_max)
         self._gaps += 1
 
-    def _give_up_stale(self) -> None:
-        """What has waited for so long that the partition must not wait for it any more."""
+    def _give_up_stale(self, *, idle: bool) -> None:
+        """What has waited for so long that the partition must not wait for it any more; log time stands still in an idle one."""
         clock = self._checkpoints.read_clock()
         for run in self._loaded.values():
             if run.held and (
-                self._next - run.held.first_offset > self._limits.behind_max
+                idle
+                or self._next - run.held.first_offset > self._limits.behind_max
                 or self._checkpoints.silence_ms(run.hlc, clock) > self._limits.over_ms
             ):
                 self._over_gaps(run, [])

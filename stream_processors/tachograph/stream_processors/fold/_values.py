@@ -12,7 +12,7 @@ from tachograph.core.errors import CorruptPayload
 from tachograph.core.findings import Finding
 from tachograph.core.state import RunState
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 class Past(Protocol):
@@ -45,9 +45,11 @@ class Open(NamedTuple):
     hlc: int
     """Of its latest event."""
     events: int
-    """As many as were folded: what is taken up again must not be less."""
-    until: int | None = None
-    """Of a run that is over: the offset of its last record; once that is passed, nothing has to be known of the run."""
+    """As many as came up to `last`: what is taken up again must not have less of them."""
+    last: int
+    """Offset of its latest record."""
+    over: bool = False
+    """Whether nothing has to be known of it once its latest record is passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,8 @@ def book_of(data: bytes) -> Book:
         raise CorruptPayload("a fold's book", 0, f"it does not read as one: {error}") from error
 
 
-def _open(tenant: str, hlc: int, events: int, until: int | None) -> Open:
-    return Open(str(tenant), int(hlc), int(events), None if until is None else int(until))
+def _open(tenant: str, hlc: int, events: int, last: int, over: bool) -> Open:
+    return Open(str(tenant), int(hlc), int(events), int(last), bool(over))
 
 
 @dataclass(frozen=True, slots=True)
