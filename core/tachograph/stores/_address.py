@@ -50,6 +50,18 @@ def address_of(payload: bytes) -> Address:
     return Address(run_id, agent_id, incarnation, seq, hlc, at)
 
 
+def tenant_in(payload: bytes, address: Address) -> str:
+    """The tenant of an event.
+
+    Raises:
+        Unaddressed: the payload is not an event.
+    """
+    try:
+        return text(payload, address.end)[0]
+    except (IndexError, ValueError) as error:
+        raise Unaddressed(payload) from error
+
+
 def varint(data: bytes, at: int) -> tuple[int, int]:
     """A zigzag varint, and the offset behind it."""
     byte = data[at]

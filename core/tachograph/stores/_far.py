@@ -58,7 +58,7 @@ def reach(near: Near, backend: Backend, s3: S3Settings, tenant: str) -> Far:
     archive = ArchiveLog(bucket, tenant, near.path / "archive.db", tuple if redis is None else redis.segments)
     log = UnionLog(near.log, archive, _numbers(near.catalogue, "first_hlc"))
     folding = ArchiveCatalogue(archive, log, _numbers(near.catalogue, "touched"))
-    catalogue = UnionCatalogue(near.catalogue, folding if redis is None else redis, redis)
+    catalogue = UnionCatalogue(near.catalogue, folding if redis is None else redis, redis, tenant)
     objects = CachedObjects(
         near.objects, S3Objects(bucket, tenant), is_whole=lambda key, data: near.digester.digest(data) == key
     )

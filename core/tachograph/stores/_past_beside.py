@@ -33,19 +33,25 @@ class PastBeside:
         found = self._catalogue.find_beside(self._own, tenant, name, idempotency_key)
         if found is None or found.state is not EffectState.UNKNOWN:
             return found
-        return replace(found, state=self._decided(found.effect_id) or found.state)
+        return replace(found, state=self._decided(found.effect_id, tenant) or found.state)
 
     def state(self, effect_id: str) -> EffectState | None:
         """Where an effect stands, whoever moved it last; None where it is not known."""
-        state = self._catalogue.state(effect_id)
-        return state if state in _DECIDED else self._decided(effect_id) or state
+        try:
+            near = self._catalogue.effect(effect_id)
+        except UnknownEffect:
+            return self._decided(effect_id, None)
+        return near.state if near.state in _DECIDED else self._decided(effect_id, near.tenant) or near.state
 
-    def _decided(self, effect_id: str) -> EffectState | None:
-        """What was decided at another machine. Who cannot be asked has decided nothing: the effect stays refused."""
+    def _decided(self, effect_id: str, tenant: str | None) -> EffectState | None:
+        """What was decided at another machine. Who cannot be asked has decided nothing: the effect stays refused.
+
+        Another tenant's effect may have the same id.
+        """
         if self._far is None:
             return None
         try:
-            state = self._far.effect(effect_id).state
+            far = self._far.effect(effect_id)
         except (StoreUnavailable, UnknownEffect):
             return None
-        return state if state in _DECIDED else None
+        return far.state if far.state in _DECIDED and tenant in (None, far.tenant) else None

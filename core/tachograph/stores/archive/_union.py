@@ -10,7 +10,7 @@ from typing import Final
 from tachograph.core.errors import UnknownRun
 from tachograph.core.ports import Stored
 from tachograph.schemas import HASH
-from tachograph.stores._address import address_of
+from tachograph.stores._address import address_of, tenant_in
 from tachograph.stores._log import LocalLog, TornTail, nearest
 from tachograph.stores._segments import Spool
 from tachograph.stores.archive._log import ArchiveLog
@@ -18,6 +18,8 @@ from tachograph.stores.archive._log import ArchiveLog
 
 class UnionLog:
     """What this machine has recorded and what the archive holds; an event that is in both counts once.
+
+    Of a run that is in both, only what belongs to the archive's tenant is read.
 
     Safe for several threads.
 
@@ -86,7 +88,12 @@ class UnionLog:
             if not parts:
                 raise UnknownRun(run_id, f"{self.path} and the archive", nearest(run_id, self.run_ids())) from None
             return self.archive.read(parts)
-        return _each_once(near, self.archive.read(parts)) if parts else near
+        return _each_once(self._own(near), self.archive.read(parts)) if parts else near
+
+    def _own(self, events: Iterable[Stored]) -> Iterator[Stored]:
+        """The events of the archive's tenant: another tenant's run may have the same id on this machine."""
+        tenant = self.archive.tenant
+        return (stored for stored in events if tenant_in(stored.payload, address_of(stored.payload)) == tenant)
 
     def _first(self, run_id: str) -> int:
         return next((address_of(stored.payload).hlc for stored in self.local.read_run(run_id)), 0)
