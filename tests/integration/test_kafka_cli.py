@@ -12,6 +12,7 @@ from services import fresh_backend
 from shipping import check, kafka_of, ledger_of, record
 from tachograph.producers.shipper import register_metrics
 from tachograph.stores.backend import Backend
+from tachograph.stores.shipping import STUCK_REASONS
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_without_a_cluster_commands_say_so(tmp_path: Path) -> None:
 
 
 def test_metrics_show_what_was_shipped(backend: Backend, tmp_path: Path) -> None:
-    """Each counter once, without a label."""
+    """Each counter once, without a label; what is stuck by its few reasons."""
     tacho("topics", "ensure")
     recorder = record(tmp_path / "home", 1, 5, ship=backend)
     recorder.close()
@@ -78,5 +79,8 @@ def test_metrics_show_what_was_shipped(backend: Backend, tmp_path: Path) -> None
     lines = dict(line.rsplit(" ", 1) for line in shown.splitlines() if not line.startswith("#"))
     assert float(lines["tacho_shipper_events_total"]) == len(ledger_of(tmp_path / "home"))
     assert float(lines["tacho_shipper_waiting_bytes"]) == 0
-    assert len(lines) == 7
+    assert [name for name in lines if "{" in name] == [
+        f'tacho_shipper_stuck{{reason="{each}"}}' for each in STUCK_REASONS
+    ]
+    assert len(lines) == 6 + len(STUCK_REASONS)
     assert "{" not in shown

@@ -97,7 +97,7 @@ class EventProducer:
         topic: str,
         key: bytes | None,
         value: bytes | None,
-        headers: Sequence[tuple[str, str | bytes | None]] = (),
+        headers: Sequence[tuple[str, str | bytes | None]] | dict[str, str | bytes | None] = (),
         timestamp_ms: int = 0,
     ) -> None:
         """Hand a record over; `flush` tells when it is there.
@@ -116,7 +116,7 @@ class EventProducer:
             KafkaUnavailable: the topic is new to this producer and no broker answers.
             NotAuthorised: the topic is new to this producer and the cluster refuses.
         """
-        record: Outgoing = (topic, value, key, list(headers), timestamp_ms)
+        record: Outgoing = (topic, value, key, headers if isinstance(headers, dict) else list(headers), timestamp_ms)
         if not self.produce_all(topic, [record]):
             limit = self._limits[topic]
             if size_of(record) > limit - RECORD_OVERHEAD_BYTES:
@@ -136,13 +136,16 @@ class EventProducer:
         part = self._open_part()
         if part is None:
             return 0
-        if sum([len(record[1] or b"") for record in records]) > limit:  # else not even all together are too large
+        size = sum([len(record[1] or b"") for record in records])
+        if size > limit:  # else not even all together are too large
             fitting = next((at for at, record in enumerate(records) if size_of(record) > limit), len(records))
             records = records[:fitting]
         taken = self._sending.send(records[: QUEUE_RECORDS_MAX - len(part)])
+        if taken < len(records) or size > limit:
+            size = sum([len(record[1] or b"") for record in records[:taken]])
         part += records[:taken]
         self._records += taken
-        self._bytes += sum([len(record[1] or b"") for record in records[:taken]])
+        self._bytes += size
         return taken
 
     def forget_limits(self) -> None:

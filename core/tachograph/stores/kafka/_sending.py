@@ -38,8 +38,9 @@ _HELD: Final[Mapping[str, Property]] = {
 _GIVEN: Final[Mapping[str, Property]] = {"compression.type": "lz4", "linger.ms": 5}
 
 
-Headers = list[tuple[str, str | bytes | None]]
-"""Names and values."""
+Headers = list[tuple[str, str | bytes | None]] | dict[str, str | bytes | None]
+"""Names and values. A dictionary of text is none of the garbage collector's concern, as a list of pairs is; and there is one
+for every event on its way."""
 
 Outgoing = tuple[str, bytes | None, bytes | None, Headers, int]
 """A record on its way: topic, value, key, headers, and milliseconds since 1970, 0 for now. A plain tuple: one is made
@@ -49,7 +50,8 @@ for every event that is shipped."""
 def size_of(record: Outgoing) -> int:
     """Bytes of everything in a record."""
     _, value, key, headers, _ = record
-    return len(value or b"") + len(key or b"") + sum(len(name) + len(text or b"") for name, text in headers)
+    pairs = headers.items() if isinstance(headers, dict) else headers
+    return len(value or b"") + len(key or b"") + sum(len(name) + len(text or b"") for name, text in pairs)
 
 
 class Sending:

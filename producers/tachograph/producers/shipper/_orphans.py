@@ -10,7 +10,7 @@ from tachograph.producers.shipper._counters import Counters
 from tachograph.producers.shipper._means import connect, disconnect, topic_of
 from tachograph.producers.shipper._sources import monotonic_s
 from tachograph.producers.shipper._sweep import sweep
-from tachograph.producers.shipper._transfer import GivenUp, Means, Transfer
+from tachograph.producers.shipper._transfer import ALONE_WINDOW_BYTES_MAX, GivenUp, Means, Transfer
 from tachograph.stores import Home, LocalLog, Spool, SpoolState
 from tachograph.stores.backend import Backend, backend_of
 from tachograph.stores.kafka import Failed
@@ -64,7 +64,8 @@ class _Orphans:
         if not spools:
             return Shipped(0, 0, 0, 0, 0, None)
         self._all_bytes = sum(map(self._backlog, spools))
-        means = connect(self._home, self._backend, self._counters, self._refused, self._is_over)
+        connected = connect(self._home, self._backend, self._counters, self._refused, self._is_over)
+        means = replace(connected, window_bytes=ALONE_WINDOW_BYTES_MAX)
         reason = None
         try:
             for spool in spools:

@@ -30,8 +30,6 @@ class Who(NamedTuple):
     run_id: bytes
     """The key: events of a run lie in one partition."""
     tenant: bytes
-    header: tuple[str, str | bytes | None]
-    """The tenant, as records carry it."""
 
 
 class Router:
@@ -40,6 +38,8 @@ class Router:
     def __init__(self) -> None:
         self._known: dict[bytes, Who] = {}
         """By the first bytes of `lies`; whether it is that one is always looked at."""
+        self._latest: Who | None = None
+        """Of the event before."""
         self.tenants: set[bytes] = set()
         """Whose events came by."""
         self._clock = b""
@@ -72,9 +72,13 @@ class Router:
                 time_ms = hlc >> _COUNTER_BITS
                 if at == clock + 9:
                     self._clock, self._time_ms = payload[clock + 3 : at], time_ms & ~15
+            who = self._latest
+            if who is not None and payload.startswith(who.lies, at):
+                return who, time_ms
             who = self._known.get(payload[at : at + _SEEN_BYTES])
             if who is None or not payload.startswith(who.lies, at):
                 who = self._learn(payload, at)
+            self._latest = who
         except IndexError:
             raise CorruptPayload("an event", CONTENT_OFFSET, "it ends within its meta") from None
         return who, time_ms
@@ -85,7 +89,7 @@ class Router:
         tenant = _behind_text(payload, run)
         end = _behind_text(payload, tenant)
         owner = _text(payload, tenant)
-        who = Who(payload[start:end], _text(payload, run), owner, (TENANT_HEADER, owner))
+        who = Who(payload[start:end], _text(payload, run), owner)
         self.tenants.add(owner)
         if len(self._known) >= _KNOWN_MAX:
             self._known.clear()

@@ -15,7 +15,7 @@ from tachograph.core.ports import ObjectStore
 from tachograph.producers.shipper._again import Again, Refused
 from tachograph.producers.shipper._carrier import Carrier
 from tachograph.producers.shipper._counters import Counters
-from tachograph.producers.shipper._route import Router
+from tachograph.producers.shipper._route import TENANT_HEADER, Router
 from tachograph.producers.shipper._sources import now_ms
 from tachograph.schemas import HASH
 from tachograph.stores.kafka import EventProducer, Failed, Outgoing, QueueFull, RecordTooLarge
@@ -39,7 +39,11 @@ BATCH_BYTES_MAX: Final = 512 * 1024
 """Read at once: so little that the bytes are sent while the processor's caches hold them."""
 
 WINDOW_BYTES_MAX: Final = 24 * 1024 * 1024
-"""Sent before their acknowledgement is waited for: waiting costs a round trip, a crash sends a window again."""
+"""Sent before their acknowledgement is waited for: waiting costs a round trip, a crash sends a window again. While brokers do
+not answer, a recording process holds as much in memory, twice."""
+
+ALONE_WINDOW_BYTES_MAX: Final = 56 * 1024 * 1024
+"""The same of a process that does nothing else; all of it fits into the client's queue."""
 
 FLUSH_SECONDS: Final = 0.5
 """How long is waited before it is looked whether to give up."""
@@ -52,7 +56,7 @@ RECORDS_AT_ONCE: Final = 1000
 
 HASH_HEADER: Final = "tacho-hash"
 
-Headers = list[tuple[str, str | bytes | None]]
+Headers = dict[str, str | bytes | None]
 
 
 class GivenUp(Exception):
@@ -73,6 +77,8 @@ class Means:
     """Whether to give up."""
     before: Counters
     """What was counted before these were connected."""
+    window_bytes: int = WINDOW_BYTES_MAX
+    """Sent before their acknowledgement is waited for."""
 
 
 class Transfer:
@@ -126,7 +132,7 @@ class Transfer:
                 batch = self._follower.read(mark.position, BATCH_BYTES_MAX)
                 mark = replace(self._ship(batch, mark), position=batch.end, is_done=batch.is_over)
                 size += sum(map(len, batch.payloads))
-                if batch.is_last or size >= WINDOW_BYTES_MAX:
+                if batch.is_last or size >= self._means.window_bytes:
                     break
         except StoreUnavailable:
             self._keep(mark, size)  # what was sent before need not be sent again
@@ -165,6 +171,7 @@ class Transfer:
         newest_ms = now_ms()  # brokers refuse times far ahead, each with its whole batch: a clock was set back since
         oldest_ms = newest_ms - TIME_BEHIND_MS_MAX
         records: list[Outgoing] = []
+        add = records.append
         for payload in payloads:
             try:
                 who, time_ms = route(payload)
@@ -172,8 +179,10 @@ class Transfer:
             except (CorruptPayload, UnknownSchemaId) as error:
                 self._leave_out(payload, error)
                 continue
-            headers: Headers = [who.header, (HASH_HEADER, hexlify(payload[HASH]))]
-            records.append((topic, value, who.run_id, headers, min(max(oldest_ms, time_ms), newest_ms)))
+            if not oldest_ms <= time_ms <= newest_ms:
+                time_ms = oldest_ms if time_ms < oldest_ms else newest_ms
+            headers: Headers = {TENANT_HEADER: who.tenant, HASH_HEADER: hexlify(payload[HASH])}
+            add((topic, value, who.run_id, headers, time_ms))
         return records
 
     def _carry(self, payloads: Sequence[bytes], start: int) -> int:
