@@ -131,7 +131,8 @@ def test_what_was_shredded_or_never_kept_is_refused(tmp_path: Path) -> None:
         "--home", tmp_path / "other", "show", recorded(tmp_path / "other", raw=False), "--raw", "--reason", REASON
     )
     assert without.code == 2
-    assert "recorded without raw bodies" in without.err
+    assert "has no key: it was recorded without raw bodies (`Recorder(raw=True)` keeps them)" in without.err
+    assert "tenant" not in without.err
     verified = tacho("--home", tmp_path / "home", "verify")
     assert verified.code == 0
     assert "RAW_UNCHECKED" in verified.out

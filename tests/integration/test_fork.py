@@ -169,10 +169,13 @@ def test_an_override_that_nothing_asks_for_is_named(desk: Forks, parent: str) ->
 
 
 def test_code_that_cannot_be_imported_is_said(desk: Forks, parent: str) -> None:
-    """The fork ends before it begins, with the remedy."""
-    done = desk.fork(parent, ForkOptions(entrypoints=swap("refund", "nowhere")))
-    assert "has no function 'nowhere'" in done.ended
-    assert done.verdict.status is VerdictStatus.LIMITED
+    """The fork ends before it begins, with the remedy; nothing is written."""
+    before = log_bytes(desk.path)
+    with pytest.raises(InvalidSetting, match="has no function 'nowhere'") as refused:
+        desk.fork(parent, ForkOptions(entrypoints=swap("refund", "nowhere")))
+    assert "--replace = 'fork_fleet:refund=fork_fleet:nowhere'" in str(refused.value)
+    assert "check the name" in str(refused.value)
+    assert log_bytes(desk.path) == before
 
 
 def test_control_logic_that_ends_its_process_leaves_a_whole_run(desk: Forks) -> None:

@@ -11,7 +11,8 @@ from typing import cast
 import pytest
 
 from recordings import check_run, events_of, named, payloads_of
-from tachograph.core.boundary import Envelope, Run
+from tachograph.core.boundary import Envelope, Run, spec_of
+from tachograph.core.errors import InvalidSetting
 from tachograph.producers import Recorder, tool
 from tachograph.schemas import CallFinished, CallStarted, Event, MessageReceived, ModelRequest, ToolRequest, Usage
 
@@ -191,3 +192,16 @@ def _after_flush(recorder: Recorder, run_id: str) -> list[Event]:
 
 async def _recorded(recorder: Recorder, entrypoint: object) -> object:
     return await recorder.record(entrypoint)  # type: ignore[call-overload]  # any asynchronous entry point
+
+
+def test_a_tool_may_be_declared_without_parentheses() -> None:
+    """Then nothing is said of it but its name; what is no function is no tool."""
+
+    @tool
+    def bare() -> int:
+        return 7
+
+    assert bare() == 7
+    assert spec_of(bare) == spec_of(tool()(bare))
+    with pytest.raises(InvalidSetting, match="a name is given as `@tool"):
+        tool("bare")  # type: ignore[type-var]

@@ -14,6 +14,7 @@ from tachograph.producers import Agent, Recorder, Run, SyncAgent, tool
 async def look_up(ticket: str, *, deep: bool = False) -> int:
     return len(ticket)
 
+@tool
 def at_once(ticket: str) -> int:
     return len(ticket)
 

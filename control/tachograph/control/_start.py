@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+
+TYPE_CHECKING = False
+"""Not that of `typing`: a Ctrl-C that comes while it is loaded is nobody's yet."""
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 INTERRUPTED = 130
 """The exit code of Ctrl-C; `ExitCode` is not loaded yet."""

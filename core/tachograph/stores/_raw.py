@@ -160,7 +160,7 @@ class RawBodies:
         """
         found = read_run_key(self.directory_of(run_id) / _KEY)
         if found is None:
-            raise KeyRefused("", run_id, "there is none: the run was recorded without raw bodies")
+            raise KeyRefused("", run_id, "it was recorded without raw bodies (`Recorder(raw=True)` keeps them)")
         if found.wrapped is None:
             raise KeyRefused(found.tenant, run_id, "it was shredded, and with it everything raw of the run")
         keys = _made(self._keys.unwrap(found.tenant, run_id, found.wrapped))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tachograph.core.errors import UnknownRun
+from tachograph.core.errors import InvalidSetting, UnknownRun
 from tachograph.core.ports import ForkOptions, ForkResult
 from tachograph.core.replay import UnitResult, Verdict, VerdictStatus, verdict
 from tachograph.replay_workers._evidence import Evidence
@@ -37,7 +37,7 @@ def fork(home: Path, run_id: str, options: ForkOptions) -> ForkResult:
 
     Raises:
         UnknownRun: there is no such run.
-        InvalidSetting: an option names what the run does not have.
+        InvalidSetting: an option names what the run does not have, or code that cannot be imported; nothing is written.
         MissingBody: a body of the run is missing; nothing is written.
     """
     with ReplayProcess() as process:
@@ -55,9 +55,24 @@ def fork_run(home: Home, run_id: str, options: ForkOptions, process: ReplayProce
     planned = plan_of(evidence, options)
     fork_id = new_run_id()
     units = Fleet(home, evidence, options, process).forked(planned)
+    _check_begun(units, options)
     named = write_fork(home, fork_id, evidence, options, units, now_us()) if units else []
     found = _verdict(evidence, units, named)
     return ForkResult(fork_id, run_id, found, _ended(units), time.monotonic() - began)
+
+
+def _check_begun(units: Sequence[Forked], options: ForkOptions) -> None:
+    """Control logic that could not be imported has done nothing that a run could be written of."""
+    for one in units:
+        ended, recorded, driven = (
+            one.attempt.ended or "",
+            one.planned.recorded.entrypoint,
+            one.planned.driven.entrypoint,
+        )
+        if one.planned.change.changed and not one.attempt.result.driven and not one.lost:
+            if driven != recorded:
+                raise InvalidSetting("--replace", f"{recorded}={driven}", ended)
+            raise InvalidSetting("--code", options.code, ended)
 
 
 def _verdict(evidence: Evidence, units: Sequence[Forked], named: Sequence[str]) -> Verdict:

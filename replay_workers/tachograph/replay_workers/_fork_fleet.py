@@ -36,6 +36,8 @@ class Forked:
     drafts: list[Draft]
     inexact: tuple[str, ...] = ()
     """Sentences: what keeps already the parent from being replayed exactly."""
+    lost: bool = False
+    """Its process was lost on the way."""
 
 
 class Fleet:
@@ -74,15 +76,17 @@ class Fleet:
         drafts: list[Draft] = []
         self._drafts = drafts
         otherwise = parent.otherwise if parent is not None else Otherwise()
+        gone = False
         try:
             attempt = self._run(planned.driven, otherwise, {"fork": change_json(planned.change)})
         except ProcessLost as lost:
+            gone = True
             reason = f"The fork of {planned.recorded.key[0]!r} was given up: {lost}."
             attempt = Attempt(undriven(planned.recorded, reason), f"ProcessLost: {lost}")
             drafts += lost_ends(planned.driven, drafts, f"ProcessLost: {lost}")
         found = parent.result.divergences if parent is not None and parent.result.driven else ()
         inexact = tuple(f"already the replay of the parent leaves its recording: {one.sentence}" for one in found[:1])
-        return Forked(planned, attempt, drafts, inexact)
+        return Forked(planned, attempt, drafts, inexact, gone)
 
     def _run(self, unit: Unit, otherwise: Otherwise, extra: Frame) -> Attempt:
         frames = unit_frames(unit, {"otherwise": otherwise_json(otherwise), **extra})

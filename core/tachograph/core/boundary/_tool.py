@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from types import FunctionType, MethodType
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from tachograph.core.errors import InvalidSetting
 from tachograph.schemas import EffectClass
@@ -33,6 +33,9 @@ class ToolSpec:
     """Called with the tool's own arguments; gives the action that must have been approved."""
 
 
+@overload
+def tool(function: Function, /) -> Function: ...
+@overload
 def tool(
     *,
     effect: EffectClass = "none",
@@ -43,10 +46,24 @@ def tool(
     failed: tuple[type[BaseException], ...] = (),
     raises: tuple[type[BaseException], ...] = (),
     permission: Callable[..., object] | None = None,
-) -> Callable[[Function], Function]:
-    """Declare a function as a tool.
+) -> Callable[[Function], Function]: ...
+def tool(  # noqa: PLR0913 what is declared, and all that may be said of it
+    function: Function | None = None,
+    /,
+    *,
+    effect: EffectClass = "none",
+    name: str | None = None,
+    version: str | None = None,
+    idempotency_key: Callable[..., str] | None = None,
+    unknown: tuple[type[BaseException], ...] = (),
+    failed: tuple[type[BaseException], ...] = (),
+    raises: tuple[type[BaseException], ...] = (),
+    permission: Callable[..., object] | None = None,
+) -> Function | Callable[[Function], Function]:
+    """Declare a function as a tool: `@tool`, or `@tool(effect="write", …)`.
 
     Args:
+        function: given where the decorator is used without parentheses.
         effect: `none`, `read` (reads the outside) or `write` (changes it: an effect, kept in the ledger).
         name: the tool's name in the recording; by default the function's.
         version: version of the tool's behaviour, recorded with every call.
@@ -58,8 +75,10 @@ def tool(
             effect without it, after its expiry or against a refusal is found.
 
     Raises:
-        InvalidSetting: `effect` is none of the three.
+        InvalidSetting: `effect` is none of the three, or what is declared is no function.
     """
+    if function is not None and not callable(function):
+        raise InvalidSetting("tool", function, "it is no function; a name is given as `@tool(name=…)`")
     if effect not in _EFFECTS:
         raise InvalidSetting("effect", effect, "it must be 'none', 'read' or 'write'")
 
@@ -77,7 +96,7 @@ def tool(
         setattr(function, _ATTRIBUTE, spec)
         return function
 
-    return declare
+    return declare if function is None else declare(function)
 
 
 def spec_of(function: Callable[..., object]) -> ToolSpec:

@@ -220,7 +220,7 @@ class PluginDisabled(WorldError):
 
 
 class KeyRefused(WorldError):
-    """A run's key cannot be opened with the tenant's."""
+    """A run's key cannot be opened with the tenant's; without a tenant: there is no key."""
 
     exit_code = 2
 
@@ -228,8 +228,9 @@ class KeyRefused(WorldError):
         self.tenant = tenant
         self.run_id = run_id
         self.reason = reason
+        what = f"the key of run {run_id} cannot be opened with that of tenant {tenant!r}"
         super().__init__(
-            f"the key of run {run_id} cannot be opened with that of tenant {tenant!r}: {reason}. "
+            f"{what if tenant else f'run {run_id} has no key'}: {reason}. "
             f"Nothing raw can be read without it; everything else can."
         )
 
