@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from archive_topology import archived, archiving, committed, publish, topology, wait_until
+from archive_topology import Topology, archived, archiving, committed, publish, topology, wait_until
 from cli import tacho
 from fold_topology import folded_to, folding, with_snapshots
 from random_fleet import RandomFleet
@@ -33,10 +33,14 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     with archiving(servers), folding(servers):
         for start in range(0, EVENTS, EVENTS // 4):
             publish(servers, payloads[start : start + EVENTS // 4])
-            wait_until(partial(lambda sent: committed(servers) == folded_to(servers) == sent, start + EVENTS // 4))
+            wait_until(partial(_have_read, servers, start + EVENTS // 4))
     assert sum(archived(servers).values()) == EVENTS
     assert servers.backend.s3 is not None
     return Home.open(directory / "home", create=True, backend=servers.backend), payloads, servers.backend.s3
+
+
+def _have_read(servers: Topology, events: int) -> bool:
+    return committed(servers) == folded_to(servers) == events
 
 
 def test_events_and_offsets_are_cut_from_the_folds_snapshots(
