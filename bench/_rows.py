@@ -110,8 +110,9 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
             "wall_us",
             f"{_CUT}:at_event",
             f"{_CUT}:whole",
-            1 / 20,
+            1 / 10,
             1_000_000,
+            1 / 40,
         ),
         Comparison(
             "the same in a run of a tenth", "wall_us", f"{_CUT}:at_event", f"{_CUT}:at_event_tenth", 1.3, 1_000_000
@@ -174,6 +175,16 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
             1.0,
             20_000,
             1 / 3,
+        ),
+    ),
+    "insights": (
+        Comparison(
+            "a finding, broker to catalogue, in Faust",
+            "wall_us",
+            "bench.ours._insights:insights",
+            "bench.ours._insights:bare",
+            1 / 0.7,
+            20_000,
         ),
     ),
     "archive": (
