@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -14,12 +14,16 @@ from tachograph.stores.registry._cache import IdCache, Pair
 from tachograph.stores.registry._confluent import ConfluentRegistry
 from tachograph.stores.registry._errors import RegistryReplaced, RegistryUnavailable, UnknownSchemaId
 from tachograph.stores.registry._schemas import our_id, subject_of, text_of
+from tachograph.stores.registry._side_by_side import side_by_side
 from tachograph.stores.registry._sources import monotonic_s
 
 _LOG: Final = logging.getLogger("tachograph.registry")
 
 PREFIX_BYTES: Final = 5
 """A zero and the schema id, 4 bytes, big-endian: Confluent's wire format, and ours."""
+
+CONNECTIONS: Final = 8
+"""Schemas registered at the same time."""
 
 ASK_AGAIN_SECONDS: Final = 30.0
 """An id that the registry did not know is asked for no oftener: a flood of foreign records must not become its flood."""
@@ -98,15 +102,28 @@ class SchemaRegistry:
         self.close()
 
     def _register(self, client: ConfluentRegistry, cache: IdCache, ordered: Sequence[SchemaEntry]) -> None:
+        by_type: dict[str, list[SchemaEntry]] = {}
+        for entry in ordered:
+            by_type.setdefault(entry.type, []).append(entry)
         learned: list[Pair] = []
         try:
-            for entry in ordered:
-                theirs = self._registered(client, entry)
+            for entry, theirs in self._all_registered(client, list(by_type.values())):
                 self._check(client, cache, entry, theirs)
                 self._learn(entry.id, theirs)
                 learned.append((entry.id, theirs))
         finally:
             cache.add(learned)
+
+    def _all_registered(
+        self, client: ConfluentRegistry, groups: Sequence[Sequence[SchemaEntry]]
+    ) -> Iterator[tuple[SchemaEntry, int]]:
+        """Several subjects at a time: a registry without any of them answers each call slowly, and an end waits for them."""
+
+        def register(group: Sequence[SchemaEntry]) -> list[tuple[SchemaEntry, int]]:
+            return [(entry, self._registered(client, entry)) for entry in group]
+
+        for found in side_by_side(register, groups, CONNECTIONS):
+            yield from found
 
     def _registered(self, client: ConfluentRegistry, entry: SchemaEntry) -> int:
         subject = subject_of(self._topic, entry)
