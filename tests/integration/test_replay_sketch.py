@@ -94,7 +94,8 @@ def test_nothing_is_sent_that_is_not_checked(tmp_path: Path) -> None:
     _, first, *_ = unit_frames(unit, {}, [ends[1]])
     header, _ = read_frame(io.BytesIO(first).read)
     assert isinstance(header["block"], list)
-    assert len(header["block"]) == sum(end <= ends[1] for end in ends)
+    assert isinstance(header["calls"], list)
+    assert len(header["block"]) + len(header["calls"]) == sum(end <= ends[1] for end in ends)
 
 
 @pytest.mark.parametrize("whole", [False, True])

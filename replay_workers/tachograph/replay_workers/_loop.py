@@ -65,6 +65,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     _ready: deque[asyncio.Handle]
     _scheduled: list[asyncio.TimerHandle]
     _stopping: bool
+    _closed: bool
 
     def __init__(self, schedule: Schedule) -> None:
         super().__init__()
@@ -114,7 +115,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def call_soon(
         self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
-        if self.is_closed():
+        if self._closed:
             raise RuntimeError("Event loop is closed")
         handle = asyncio.Handle(callback, args, self, context)
         self._ready.append(handle)
@@ -209,7 +210,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         try:
             while todo:
                 handle = todo.popleft()
-                if not handle.cancelled():
+                if not handle._cancelled:
                     handle._run()
         finally:
             self._ready.extendleft(reversed(todo))

@@ -35,7 +35,13 @@ class ReplayPassage:
     over = False
 
     def __init__(
-        self, session: Session, stream: Stream, request: Request, step: Step, fixture: Fixture, *, tentative: bool
+        self,
+        session: Session,
+        stream: Stream,
+        request: Request,
+        step: Step,
+        fixture: Fixture,
+        tentative: bool = False,
     ) -> None:
         self._session = session
         self._stream = stream
@@ -92,7 +98,8 @@ class ReplayPassage:
         fixture = self._fixture
         if fixture.outcome is None:
             await asyncio.get_running_loop().create_future()
-        self._check_stopped()
+        elif fixture.outcome is CallOutcome.CANCELLED:
+            self._check_stopped()
         if fixture.yields:
             await self._deliver(fixture.yields, END)
         return self._session.outcome(self._request, self._stream, self._step, fixture)

@@ -30,6 +30,8 @@ class Progress:
         if index > self._first:
             self._overtaken(index)
         self._passed[index] = 1
+        if index == self._first:
+            self._first = index + 1
         self._spun = self._silent = 0
         hlc, at = order.hlc[index], order.at[index]
         if hlc > self.reached:  # noqa: PLR1730  # `max` is a call, and this is done for every step

@@ -49,7 +49,8 @@ class Session(Notes):
         for agent_id, incarnation in sorted(self._recorded):
             self._lives[agent_id].append(incarnation)
         self._opened: Counter[str] = Counter()
-        self._served: Counter[str] = Counter()
+        self._served: list[str] = []
+        """Kinds of the calls that came back: to append to it takes no lock."""
         self.main = unit.entrypoint.partition(":")[0]
         """The module that the entry point is in."""
         self._texts: dict[str, str] = {}
@@ -90,9 +91,12 @@ class Session(Notes):
         ):
             return None
         maker.made += 1
-        self.stepped()
+        if self._reads_since_step:
+            self.stepped()
         fixture = matcher.follow(expected)
-        self._passed(stream, expected, tentative=False)
+        self.schedule.began(stream.key, expected.number)
+        if expected.seq > stream.latest_seq:  # noqa: PLR1730  # `max` is a call, and this is done for every call
+            stream.latest_seq = expected.seq
         return fixture
 
     def take(self, stream: Stream, step: Step) -> Served:
@@ -146,8 +150,7 @@ class Session(Notes):
 
     def outcome(self, request: Request, stream: Stream, step: Step, fixture: Fixture) -> Outcome:
         """A recorded outcome, as control logic got it."""
-        with self._lock:
-            self._served[request.kind] += 1
+        self._served.append(request.kind)
         if fixture.seq > stream.latest_seq:  # noqa: PLR1730  # `max` is a call, and this is done for every call
             stream.latest_seq = fixture.seq
         if fixture.redacted:
@@ -173,10 +176,15 @@ class Session(Notes):
         self.miss(f"What came back from {_name(step)} cannot be read: {failure}")
         return self.halt()
 
-    def ended_otherwise(self, step: Step, outcome: CallOutcome, read: int = 0, recorded: int = 0) -> None:
+    def ended_otherwise(
+        self, step: Step, outcome: CallOutcome, read: int = 0, recorded: int = 0, reached: int = 0
+    ) -> None:
         """As in `Notes`, unless the replay has come to its end."""
         if not self.schedule.halted:
-            super().ended_otherwise(step, outcome, read, recorded)
+            reached = max(reached, self._frontier.hlc)
+            if not self._is_on_course():
+                reached += 1  # what went astray before it is its cause, or may be
+            super().ended_otherwise(step, outcome, read, recorded, reached)
 
     def never_back(self, step: Step) -> Halt:
         """A recorded call never came back: the recording breaks off in it."""
@@ -229,7 +237,7 @@ class Session(Notes):
             agents=len(self.unit.streams),
             driven=driven,
             aligned=len(found) == len(every) and all(one.is_aligned for one in self._matchers()),
-            served=dict(self._served),
+            served=dict(Counter(self._served)),
             blocked=tuple(self.reads),
             taints=tuple(self.taints),
             missing=tuple(self.missing),

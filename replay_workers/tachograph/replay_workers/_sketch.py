@@ -67,6 +67,7 @@ class Sketch:
                     yield last[1] if isinstance(last, tuple) else last.meta.hlc
             caught_up(state, self._behind)
             self.evidence.judge(state)
+            skim.forget()  # while the child still drives: nobody waits for it
 
     def _check_part(self, state: RunState, part: Sequence[Read], payloads: Sequence[bytes]) -> None:
         keys, digest_of, latest, behind = self.skim.keys, self._digest, self._latest, self._behind

@@ -8,7 +8,6 @@ from tachograph.core.boundary import Envelope, Fact, Outcome, Request, RunContex
 from tachograph.core.canonical import encode_body
 from tachograph.core.causality import check_id
 from tachograph.core.errors import AgentMisuse, InternalError
-from tachograph.core.replay import Step
 from tachograph.replay_workers._failure import described_error
 from tachograph.replay_workers._frames import raised_at
 from tachograph.replay_workers._mail import message_id
@@ -16,7 +15,7 @@ from tachograph.replay_workers._passage import ReplayPassage
 from tachograph.replay_workers._places import StreamKey
 from tachograph.replay_workers._session import Session
 from tachograph.replay_workers._stream import Stream
-from tachograph.schemas import CallKind, CallOutcome, EndOutcome
+from tachograph.schemas import CallOutcome, EndOutcome
 
 _NULL = b"null"
 _CANCELLED = Outcome(CallOutcome.CANCELLED)
@@ -84,17 +83,26 @@ class ReplayTape:
             # What the recording has is redacted, and redacting twice changes nothing.
             if expected is None or arguments != expected.arguments:
                 arguments = session.payload(arguments)
-        self._check()
+        if stream.ended:
+            raise AgentMisuse.ended(self.agent_id)
         name = session.clean(request.name)
-        version = session.clean(request.version) if request.version is not None else None
-        if expected is not None and _is_call(expected, request.kind, name, arguments, version):
+        version = request.version
+        if version is not None:
+            version = session.clean(version)
+        if (
+            expected is not None
+            and expected.arguments == arguments
+            and expected.name == name
+            and expected.kind == request.kind
+            and expected.version == version
+        ):  # just the recorded call
             fixture = session.follow(stream, expected)
             if fixture is not None:
-                return ReplayPassage(session, stream, request, expected, fixture, tentative=False)
+                return ReplayPassage(session, stream, request, expected, fixture)
         served = session.take(stream, stream.maker.call(request.kind, name, arguments, version, like=expected))
         if served.step is None or served.fixture is None:
             raise InternalError("a call was matched with something that has no answer")
-        return ReplayPassage(session, stream, request, served.step, served.fixture, tentative=served.tentative)
+        return ReplayPassage(session, stream, request, served.step, served.fixture, served.tentative)
 
     def send(self, to_agent_id: str, body: object) -> Envelope | None:
         """A message goes out; there is nobody to deliver it to."""
@@ -212,11 +220,6 @@ class ReplayTape:
     def _check(self) -> None:
         if self._stream.ended:
             raise AgentMisuse.ended(self.agent_id)
-
-
-def _is_call(step: Step, kind: CallKind, name: str, arguments: bytes, version: str | None) -> bool:
-    """Whether a recorded step is just this call."""
-    return step.arguments == arguments and step.name == name and step.kind == kind and step.version == version
 
 
 def _end_outcome(outcome: Outcome) -> EndOutcome:

@@ -41,13 +41,13 @@ class Blob:
 
 
 class BlobReader:
-    """Hands out the bytes behind a header, in their order."""
+    """Hands out the bytes behind a header, in their order, from `start` on."""
 
     __slots__ = ("_at", "_data")
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, start: int = 0) -> None:
         self._data = data
-        self._at = 0
+        self._at = start
 
     def get(self, length: int | None) -> bytes | None:
         """The next bytes, for what stands in the header."""

@@ -7,12 +7,41 @@ from typing import cast
 
 from tachograph.core.replay import Fixture, Piece, RecordedError, Step
 from tachograph.replay_workers._wire import Blob, Json
-from tachograph.schemas import CallOutcome, EndOutcome
+from tachograph.schemas import CallKind, CallOutcome, EndOutcome
 
-_KEY_BYTES = 32
+_OK = CallOutcome.OK
+KEY_BYTES = 32
 _STEP_FIELDS = 11
 
+CallRow = tuple[int, int, CallKind, str, int, "str | None", int, int, int, int, int, int, int, bool]
+"""A plain call as it comes over the pipe."""
+
 _Get = Callable[["int | None"], "bytes | None"]
+
+
+def is_plain_call(step: Step, fixture: Fixture) -> bool:
+    """Whether a step is a call that came back with a result and nothing else: what most steps are."""
+    return (
+        fixture.outcome is _OK
+        and step.outcome is _OK
+        and fixture.result is not None
+        and fixture.error is None
+        and not fixture.pieces
+        and fixture.unrecorded is None
+        and fixture.message_id is None
+        and fixture.from_agent_id is None
+    )
+
+
+def call_row(number: int, step: Step, fixture: Fixture, blob: Blob) -> list[Json]:
+    """A plain call of the stream with this number; the bytes go into the blob."""
+    arguments, result = step.arguments, fixture.result
+    assert result is not None
+    blob.parts += (step.key, arguments, result)
+    return [
+        number, step.number, step.kind, step.name, len(arguments), step.version, step.seq, step.hlc, len(result),
+        fixture.yields, fixture.gap, fixture.seq, fixture.hlc, fixture.redacted,
+    ]  # fmt: skip
 
 
 def step_row(step: Step, fixture: Fixture | None, blob: Blob) -> list[Json]:
@@ -30,7 +59,7 @@ def step_row(step: Step, fixture: Fixture | None, blob: Blob) -> list[Json]:
 def step_of(agent_id: str, incarnation: int, row: Sequence[object], get: _Get) -> tuple[Step, Fixture | None]:
     """The inverse of `step_row`, for a step of this stream; before it, the row may have what tells the stream."""
     number, kind, name, arguments, version, seq, hlc, outcome, result, error_type, fixed = row[-_STEP_FIELDS:]
-    key, payload = get(_KEY_BYTES), get(arguments)  # type: ignore[arg-type]  # our own frame: the parent wrote it
+    key, payload = get(KEY_BYTES), get(arguments)  # type: ignore[arg-type]  # our own frame: the parent wrote it
     came_back = get(result) if result is not None else None  # type: ignore[arg-type]  # as above
     fixture = _fixture(fixed, get) if fixed is not None else None  # type: ignore[arg-type]  # as above
     step = Step(

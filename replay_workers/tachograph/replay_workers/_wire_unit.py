@@ -12,7 +12,7 @@ from tachograph.replay_workers._places import FiredTimer
 from tachograph.replay_workers._unit import Unit
 from tachograph.replay_workers._wire import Blob, Frame, Json, frame
 from tachograph.replay_workers._wire_order import order_from, order_json
-from tachograph.replay_workers._wire_steps import step_row
+from tachograph.replay_workers._wire_steps import call_row, is_plain_call, step_row
 
 _BLOCK_STEPS = 256
 """Steps in a frame: the child makes them all as it reads it."""
@@ -56,12 +56,18 @@ def _over(fixture: Fixture) -> int:
 
 
 def _block(unit: Unit, places: Iterable[_Place], *, last: bool) -> bytes:
-    blob = Blob()
+    """The bytes of plain calls come first in the blob."""
+    blob, rest = Blob(), Blob()
+    calls: list[Json] = []
     rows: list[Json] = []
     for _, number, index in places:
         stream = unit.streams[number]
-        rows.append([number, *step_row(stream.steps[index], stream.fixtures[index], blob)])
-    return frame({"block": rows, "last": last}, blob.parts)
+        step, fixture = stream.steps[index], stream.fixtures[index]
+        if fixture is not None and is_plain_call(step, fixture):
+            calls.append(call_row(number, step, fixture, blob))
+        else:
+            rows.append([number, *step_row(step, fixture, rest)])
+    return frame({"calls": calls, "block": rows, "last": last}, blob.parts + rest.parts)
 
 
 def _opening(unit: Unit, extra: Frame) -> bytes:

@@ -46,8 +46,7 @@ def serve(read_fd: int, write_fd: int) -> None:
 
 
 def _settle() -> None:
-    """Keep the collector from looking at, and thereby copying, what forks share."""
-    gc.collect()
+    """Keep the collector from looking at, and thereby copying, what forks share; imports leave next to nothing to collect."""
     gc.freeze()
 
 

@@ -12,7 +12,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import TypeAlias, cast
 
 from tachograph.schemas._errors import UnsupportedSchema
@@ -111,4 +110,6 @@ def _with_fields(named: dict[str, AvroSchema], seen: set[str]) -> AvroSchema:
 
 
 def _text(name: str) -> str:
+    from importlib.resources import files  # dear, and most processes that import this one ask for no schema
+
     return files("tachograph.schemas").joinpath("avro", *name.split("/")).read_text("utf-8")

@@ -73,6 +73,13 @@ class Skim:
         place_children(self._drafts)
         return {key: stream_of_draft(draft, body) for key, draft in self._drafts.items()}
 
+    def forget(self) -> None:
+        """Let go of what was read of calls: their steps are made, and it has been looked at."""
+        self.read.clear()
+        for draft in self._drafts.values():
+            draft.begun.clear()
+            draft.finished.clear()
+
     @property
     def times(self) -> Mapping[Key, Sequence[int]]:
         """When the events of each stream were recorded, by `seq - 1`."""
