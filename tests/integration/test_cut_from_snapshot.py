@@ -36,6 +36,7 @@ from tachograph.stores import (
     state_from_snapshot,
 )
 from tachograph.stores.archive import SnapshotStore, compact_run, segments_prefix, write_segment
+from tachograph.stores.archive._avro import opening_of, pages_span
 from tachograph.stores.s3 import Bucket
 
 EXAMPLES = 100 if os.environ.get("TACHO_NIGHTLY") == "1" else 4
@@ -247,6 +248,32 @@ def test_overlapping_segments_change_nothing(home: Home) -> None:
     run.snapshot(payloads[:50])
     assert run.is_same(None)
     assert run.is_same(_event_id(payloads[55]))
+
+
+def test_a_segment_that_does_not_tell_is_read_whole(home: Home) -> None:
+    """As those of earlier releases; what it tells may also be damaged."""
+    run = _archived(home, _fleet(9, 3, 60), 30)
+    name = max(run.bucket.names(segments_prefix("default", "tacho.events", run.partition)))
+    data = run.bucket.get(name)
+    assert data is not None
+    span = pages_span(data, opening_of(data, name))
+    assert span is not None
+    start, size = span
+    run.bucket.mend(name, data[:start] + b"\xff" * size + data[start + size :])
+    assert run.quick(None) is None
+    assert archived_step(home, run.run_id, "run", None, 1) is None
+    assert run.whole(None).proof.events == 60
+
+
+def test_a_gap_is_read_whole(home: Home) -> None:
+    """Whether it lies within a segment or between two."""
+    payloads = _fleet(10, 1, 60)
+    within = _archived(home, [*payloads[:25], *payloads[26:]], 30)
+    assert within.quick(None) is None
+    other = _fleet(10, 1, 60)
+    between = _archived(home, [*other[:30], *other[31:]], 30)
+    assert between.quick(None) is None
+    assert between.whole(None).runs[between.run_id].gaps == {("run", 1, 31, 31)}
 
 
 def test_an_event_that_is_not_there_is_told(home: Home) -> None:

@@ -38,7 +38,7 @@ def state_from_snapshot(home: Home, run_id: str, at: At) -> FleetState | None:
 
     Raises:
         UnknownEvent: the run has no such event.
-        CorruptFrame, CorruptPayload, StoreUnavailable: the archive cannot be read.
+        CorruptFrame, StoreUnavailable: the archive cannot be read.
     """
     pages = _pages(home, run_id)
     if pages is None or home.archive is None or home.snapshots is None:
@@ -59,7 +59,7 @@ def archived_positions(home: Home, run_id: str, text: str) -> Mapping[Stream, in
 
     Raises:
         InvalidOffsets: the text cannot be read.
-        CorruptPayload, StoreUnavailable: the archive cannot be read.
+        StoreUnavailable: the archive cannot be read.
     """
     limits = offsets_of(text)
     pages = _pages(home, run_id)
@@ -84,7 +84,7 @@ def archived_step(home: Home, run_id: str, agent_id: str, incarnation: int | Non
         None where the run has to be read: as above, or it has no such agent.
 
     Raises:
-        CorruptFrame, CorruptPayload, StoreUnavailable: the archive cannot be read.
+        CorruptFrame, StoreUnavailable: the archive cannot be read.
     """
     pages = _pages(home, run_id)
     if pages is None or home.archive is None:

@@ -25,7 +25,7 @@ from tachograph.stores._tail import Tail, tail_of
 from tachograph.stores.archive import ArchiveLog, Page, RunPages, SnapshotStore
 
 _TRIED: Final = (0, 1, 2, 4, 8, 16)
-"""Which of the snapshots before an event are looked at, the newest being 0: each costs a request."""
+"""Which of the snapshots before a cut are looked at, the newest being 0: each costs a request."""
 
 _HELD_EVENTS_MAX: Final = 50_000
 """Of a tail, kept between choosing the cut and folding; a longer one is read twice."""
@@ -41,7 +41,7 @@ class Reading:
 
     def at_time(self, hlc: int | None) -> FleetState | None:
         """Built on the newest snapshot in which no clock stands higher; None for the end."""
-        for tail in self._tails(hlc, ()):
+        for tail in self._tails(hlc):
             return self._built(tail, tail.until(hlc), _by_time(hlc))
         return None
 
@@ -50,7 +50,7 @@ class Reading:
         page = self.pages.page_with((event_id.agent_id, event_id.incarnation), event_id.seq)
         if page is None or event_id.run_id != self.pages.run_id:
             raise UnknownEvent(event_id)
-        for tail in self._tails(page.last_hlc, _TRIED):
+        for tail in self._tails(page.last_hlc):
             near = tail.until(page.last_hlc)
             if event_id.seq <= tail.positions.get(Stream(*event_id[:3]), 0):
                 continue
@@ -75,11 +75,11 @@ class Reading:
         wanted = tail.within(positions, tail.pages)
         return self._built(tail, wanted, lambda known: cut_at_positions(known, positions), ahead)
 
-    def _tails(self, hlc: int | None, tried: Sequence[int]) -> Iterator[Tail]:
+    def _tails(self, hlc: int | None) -> Iterator[Tail]:
         """What lies behind the snapshots up to a time, the newest first, and last behind nothing at all."""
         stored = [one for one in self.snapshots.stored(self.pages.run_id) if hlc is None or one.hlc <= hlc]
         stored.reverse()
-        for at in tried or range(len(stored)):
+        for at in _TRIED:
             state = self.snapshots.load(stored[at]) if at < len(stored) else None
             tail = None if state is None else tail_of(self.pages, state)
             if tail is not None:
@@ -100,7 +100,7 @@ class Reading:
         make: Callable[[Causality], Cut],
         ahead: Mapping[Stream, int] | None = None,
     ) -> FleetState | None:
-        """None where a cause lies in a page that was not looked at: a clock ran away, or the index misses a cause."""
+        """None where a page that was not looked at holds some of it: a clock ran away, or pages do not tell the truth."""
         events = _Events(self.archive, sorted(wanted))
         causality = Causality(tail.positions, ahead)
         for meta, _ in events:
@@ -114,6 +114,8 @@ class Reading:
         for meta, stored in events:
             if cut.holds(_event_id(meta)):
                 folding.add(stored.payload, over_gaps=True)
+        if tail.base.gaps:
+            return None
         return FleetState(cut, shown, tuple(causality.skews()), {run_id: tail.base})
 
     def _is_there(self, cause: EventId) -> bool:

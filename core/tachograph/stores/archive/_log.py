@@ -111,7 +111,6 @@ class ArchiveLog:
         """What a run's pages hold, as of the last refresh; None where some of its segments do not tell.
 
         Raises:
-            CorruptPayload: a segment does not read as one.
             StoreUnavailable: as `read_run`.
         """
         return PageCache(self.bucket, self.cache).run(run_id)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, NamedTuple, cast
 
+from tachograph.core.errors import CorruptPayload
 from tachograph.stores._database import Database
 from tachograph.stores.archive._avro import opening_of, pages_span
 from tachograph.stores.archive._cache import FIRST_BYTES, Part, SegmentCache
 from tachograph.stores.archive._index import BlockRange
 from tachograph.stores.archive._pages import PageTold, mark_of, page_bytes, page_of, pages_of, ranges_of
 from tachograph.stores.s3 import Bucket
+
+_LOG: Final = logging.getLogger("tachograph.archive")
 
 _FETCHERS: Final = 8
 _KEY_BYTES: Final = 40
@@ -152,20 +156,28 @@ class PageCache:
 
         Raises:
             StoreUnavailable: the archive cannot be reached.
-            CorruptPayload: a segment does not read as one.
         """
         parts = self._cache.parts(run_id)
         database = self._cache.database
         query = "SELECT name, whole FROM paged WHERE run_id = ?"
         known = dict(cast("list[tuple[str, int]]", database.rows(query, (run_id,))))
         new = [part for part in parts if part.name not in known]
-        with ThreadPoolExecutor(_FETCHERS) as fetchers:
-            for part, pages in zip(new, fetchers.map(partial(self._fetched, run_id), new), strict=True):
-                known[part.name] = int(pages is not None)
-                self._take(run_id, part.name, pages)
+        if new:
+            with ThreadPoolExecutor(_FETCHERS) as fetchers:
+                for part, pages in zip(new, fetchers.map(partial(self._fetched_whole, run_id), new), strict=True):
+                    known[part.name] = int(pages is not None)
+                    self._take(run_id, part.name, pages)
         if not parts or not all(known[part.name] for part in parts):
             return None
         return RunPages(database, run_id, parts)
+
+    def _fetched_whole(self, run_id: str, part: Part) -> Sequence[PageTold] | None:
+        """The same; what is damaged tells nothing, and whoever reads the events finds out."""
+        try:
+            return self._fetched(run_id, part)
+        except CorruptPayload as error:
+            _LOG.warning("tachograph: a run is read whole: %s", error)
+            return None
 
     def _fetched(self, run_id: str, part: Part) -> Sequence[PageTold] | None:
         first = self._bucket.get_range(part.name, 0, FIRST_BYTES) or b""
