@@ -7,22 +7,25 @@ import inspect
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
 import pytest
 
 import engine_programs as programs
 from tachograph.core.errors import InternalError
-from tachograph.core.replay import Fixture
+from tachograph.core.replay import Fixture, Skim
+from tachograph.core.state import empty, fold
 from tachograph.producers import Recorder
 from tachograph.replay_workers._arrivals import Arrivals
+from tachograph.replay_workers._evidence import Evidence
 from tachograph.replay_workers._order import order_of
 from tachograph.replay_workers._reading import evidence_of
 from tachograph.replay_workers._sketch import Sketch, Unsound, sketch_of
 from tachograph.replay_workers._unit import Unit
 from tachograph.replay_workers._wire import read_frame
 from tachograph.replay_workers._wire_unit import unit_frames, unit_of
-from tachograph.schemas import CallFinished, RunFinished
+from tachograph.schemas import CallFinished, RunFinished, decode
 from tachograph.stores import Home
 
 PROGRAMS = (programs.gathers, programs.sleeps, programs.converses, programs.streams, programs.errors, programs.threads)
@@ -80,6 +83,22 @@ def test_what_is_read_ahead_is_what_is_read_event_by_event(program: Callable[...
     assert list(sketch.checking) == []
     whole = evidence_of(home, run_id)
     assert replace(sketch.evidence, events=sketch.events()) == whole
+
+
+@of_programs
+def test_a_run_that_breaks_off_is_judged_by_all_its_events(program: Callable[..., object], tmp_path: Path) -> None:
+    """Wherever it does, and though most of them are not decoded."""
+    home, run_id = recorded(tmp_path / "home", program)
+    payloads = [stored.payload for stored in home.log.read_run(run_id)]
+    for count in range(1, len(payloads) + 1):
+        skim = Skim()
+        assert skim.take(payloads[:count])
+        evidence = Evidence(run_id, events=skim.events)
+        for _ in Sketch(home, evidence, skim).checking:
+            pass
+        whole = Evidence(run_id, events=list(map(decode, payloads[:count])))
+        whole.judge(reduce(fold, whole.events, empty(run_id)))
+        assert (evidence.fidelity, evidence.missing) == (whole.fidelity, whole.missing)
 
 
 def test_nothing_is_sent_that_is_not_checked(tmp_path: Path) -> None:
