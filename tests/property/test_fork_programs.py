@@ -91,9 +91,12 @@ def _check_what_if(desk: Forks, run_id: str, seed: int) -> None:
 
 def _parted(desk: Forks, one: str, other: str) -> Divergence | None:
     """The earliest place where two runs part, as `tacho diff` names it."""
-    first, second = ({(s.agent_id, s.incarnation): s.steps for s in _streams(desk, run_id)} for run_id in (one, other))
-    assert first.keys() == second.keys()
-    found = [compare(steps, second[key], run_id=one) for key, steps in first.items()]
+    first, second = ({(s.agent_id, s.incarnation): s for s in _streams(desk, run_id)} for run_id in (one, other))
+    found = [
+        compare(stream.steps, second[key].steps, run_id=one, fixtures=stream.fixtures)
+        for key, stream in first.items()
+        if key in second
+    ]
     return min((each for each in found if each is not None), key=lambda each: each.hlc, default=None)
 
 

@@ -10,6 +10,7 @@ from recorded_steps import Call, recording, replaying
 from tachograph.core.replay import (
     Divergence,
     DivergenceKind,
+    Fixture,
     Matcher,
     Mismatch,
     Step,
@@ -162,6 +163,15 @@ def test_another_answer_to_the_same_question(kind: str, expected: str) -> None:
     assert found is not None
     assert (found.kind, found.step) == (expected, 1)
     assert "$.n is 1 in the recording and 2 in the replay" in found.sentence
+
+
+def test_a_changed_answer_is_as_late_as_it_came() -> None:
+    """What another agent was asked before may have been answered otherwise because of it."""
+    one, other = answers("mf", b"1"), answers("mf", b"2")
+    came = Fixture(CallOutcome.OK, b"1", hlc=one[0].hlc + 7)
+    found = compare(one, other, fixtures=[came, None])
+    assert found is not None
+    assert found.hlc == came.hlc
 
 
 def test_another_time_alone_is_no_divergence() -> None:

@@ -61,7 +61,10 @@ def _steps(home: Home, run_id: str) -> Streams:
 
 def _divergences(first: Streams, second: Streams, one: str, other: str) -> list[Divergence]:
     common = [stream for stream in first if stream in second]
-    found = [compare(first[stream].steps, second[stream].steps, run_id=one) for stream in common]
+    found = [
+        compare(first[stream].steps, second[stream].steps, run_id=one, fixtures=first[stream].fixtures)
+        for stream in common
+    ]
     return [_of_two_runs(divergence, other) for divergence in found if divergence is not None]
 
 

@@ -60,7 +60,9 @@ class Notes:
         """Note what evidence is not there."""
         self.missing[text] = None
 
-    def ended_otherwise(self, step: Step, outcome: CallOutcome, read: int = 0, recorded: int = 0) -> None:
+    def ended_otherwise(
+        self, step: Step, outcome: CallOutcome, read: int = 0, recorded: int = 0, reached: int = 0
+    ) -> None:
         """Control logic ended a call that the recording let come back, or the reverse.
 
         Args:
@@ -68,6 +70,7 @@ class Notes:
             outcome: how it ends in the replay.
             read: how many pieces of a stream were read when control logic stopped reading it.
             recorded: how many the recording has.
+            reached: the clock that the replay had come to: a call may have begun long before what ends it.
         """
         found = Divergence(
             kind=DivergenceKind.OUTCOME_CHANGED,
@@ -75,7 +78,7 @@ class Notes:
             incarnation=step.incarnation,
             step=step.number,
             event_id=f"{self.unit.run_id}/{step.agent_id}#{step.incarnation}.{step.seq}",
-            hlc=step.hlc,
+            hlc=max(step.hlc, reached),
             recorded=step,
             replayed=replace(step, outcome=outcome, result=None, error_type=None, seq=0, hlc=0),
             changes=(FieldChange("pieces read", str(recorded), str(read)),) if read != recorded else (),

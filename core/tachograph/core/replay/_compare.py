@@ -8,13 +8,19 @@ from dataclasses import replace
 from tachograph.core.replay._align import identity
 from tachograph.core.replay._classify import LOOK_AHEAD_MAX, Place, classify, event_id_of
 from tachograph.core.replay._fields import field_changes
+from tachograph.core.replay._recorded import Fixture
 from tachograph.core.replay._results import INPUTS, answer_kind, version_kind
 from tachograph.core.replay._sentence import sentence
 from tachograph.core.replay._values import Divergence, DivergenceKind, Step
 
 
 def compare(
-    recorded: Sequence[Step], replayed: Sequence[Step], *, run_id: str = "", complete: bool = True
+    recorded: Sequence[Step],
+    replayed: Sequence[Step],
+    *,
+    run_id: str = "",
+    complete: bool = True,
+    fixtures: Sequence[Fixture | None] = (),
 ) -> Divergence | None:
     """The first place where two streams of one agent part; None if they do the same.
 
@@ -26,13 +32,17 @@ def compare(
         replayed: the other, called the replay.
         run_id: of the recording, for the divergence's event id.
         complete: the replayed stream has ended; else it is held only against as much of the recording as it has.
+        fixtures: beside the steps of the recording, what came back: a changed answer is as late as it came, for what another
+            agent was asked before may have been answered otherwise because of it.
     """
     for position, (old, new) in enumerate(zip(recorded, replayed, strict=False)):
         if identity(old) != identity(new):
             return _parted(recorded, replayed, position, run_id, complete=complete)
         kind = _changed(old, new)
         if kind is not None:
-            return _answered(old, new, kind, run_id)
+            found = _answered(old, new, kind, run_id)
+            came = fixtures[position] if position < len(fixtures) else None
+            return found if came is None else replace(found, hlc=max(found.hlc, came.hlc))
     common = min(len(recorded), len(replayed))
     if len(replayed) > common or (complete and len(recorded) > common):
         return _parted(recorded, replayed, common, run_id, complete=complete)
