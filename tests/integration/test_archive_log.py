@@ -230,8 +230,8 @@ def test_local_spools_and_the_archive_are_one_log(bucket: Bucket, tmp_path: Path
     writer = SpoolWriter(tmp_path)
     writer.append(local)
     writer.close()
-    archive(bucket, fleets["run-1"][:8] + fleets["run-2"])
-    log = UnionLog(LocalLog(tmp_path), ArchiveLog(bucket, "acme", ":memory:"))
+    archive(bucket, fleets["run-1"][:8] + fleets["run-2"], tenant="default")
+    log = UnionLog(LocalLog(tmp_path), ArchiveLog(bucket, "default", ":memory:"))
     assert log.run_ids() == list(fleets)
     assert {run_id: _read(log, run_id) for run_id in fleets} == fleets
     with pytest.raises(UnknownRun, match="Nearest"):
@@ -246,8 +246,8 @@ def test_bytes_that_were_changed_in_one_place_are_not_hidden_by_the_other(bucket
     writer = SpoolWriter(tmp_path)
     writer.append([*payloads[:3], changed, *payloads[4:]])
     writer.close()
-    archive(bucket, payloads)
-    log = UnionLog(LocalLog(tmp_path), ArchiveLog(bucket, "acme", ":memory:"))
+    archive(bucket, payloads, tenant="default")
+    log = UnionLog(LocalLog(tmp_path), ArchiveLog(bucket, "default", ":memory:"))
     assert Counter(_read(log, "run-1")) == Counter([*payloads, changed])
 
 
