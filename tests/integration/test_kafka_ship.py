@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +26,8 @@ from shipping import (
 from tachograph.core.errors import InvalidSetting
 from tachograph.producers import Recorder
 from tachograph.producers._sources import SystemSources
-from tachograph.producers.shipper import Shipper, _transfer, ship
+from tachograph.producers.shipper import Shipper, _run, _transfer, ship
+from tachograph.producers.shipper._run import Run
 from tachograph.stores import DirectoryObjects, Home, LocalLog, verify_home
 from tachograph.stores.backend import Backend, KafkaSettings
 from tachograph.stores.kafka import TopicMissing, ensure_topics
@@ -241,6 +244,34 @@ def test_a_missing_topic_is_named(tmp_path: Path) -> None:
     assert recorder.shipper.drain(SECONDS_MAX).is_complete
     recorder.close()
     check(tmp_path / "living", backend, ledger_of(tmp_path / "living"))
+
+
+def test_a_first_connection_may_take_longer_than_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a registry that has no schemas yet: while servers answer, the end waits for it and ships."""
+    backend, home = backend_at(tmp_path, "kafka"), tmp_path / "home"
+    record(home, 1, 5).close()
+    (spool,) = LocalLog(home / "log").spools()
+    shipper, late, connect, connects = (
+        Shipper(home, backend, exit_seconds=0.1),
+        threading.Event(),
+        _run.connect,
+        Run.connects,
+    )
+
+    def connected_late(*arguments: Any) -> object:  # Any: whatever it takes
+        late.wait(SECONDS_MAX)
+        return connect(*arguments)
+
+    def waited_for(run: Run, _seconds: float) -> bool:
+        monkeypatch.setattr(shipper, "_exit_seconds", SECONDS_MAX)
+        late.set()
+        return connects(run, SECONDS_MAX)
+
+    monkeypatch.setattr(_run, "connect", connected_late)
+    monkeypatch.setattr(Run, "connects", waited_for)
+    shipper.follow(spool.path)
+    assert shipper.close().is_complete
+    check(home, backend, ledger_of(home))
 
 
 def test_what_is_left_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -49,13 +50,13 @@ def connect(
     settings, topic = _kafka(backend), topic_of(backend)
     registry = SchemaRegistry(backend.registry, home / REGISTRY_IDS, topic=topic)
     objects = DirectoryObjects(home / OBJECTS)
-    try:
+    with ExitStack() as undo:
+        undo.callback(registry.close)
+        producer = EventProducer(settings, on_failed)  # it connects while the schemas are registered
+        undo.callback(producer.close)
         registry.register_all()
         carrier = None if backend.s3 is None else Carrier(objects, _store_maker(backend.s3))
-        producer = EventProducer(settings, on_failed)
-    except BaseException:
-        registry.close()
-        raise
+        undo.pop_all()
     return Means(topic, producer, registry, objects, carrier, stops, replace(counters))
 
 

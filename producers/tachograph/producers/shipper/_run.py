@@ -76,6 +76,17 @@ class Run:
             self._changed.wait_for(lambda: self._rounds >= wanted or self._stopping, seconds)
             self._hurries -= 1
 
+    def connects(self, seconds: float) -> bool:
+        """Wait for the first connection, where that is under way and every server answered so far; whether it is there now.
+
+        A registry that has none of the schemas may take its time, and is not to be confused with one that is away.
+        """
+        with self._changed:
+            if self._means is not None or self._failing is not None:
+                return False
+            self._changed.wait_for(lambda: self._means or self._failing or self._stopping, seconds)
+            return self._means is not None
+
     def stop(self, seconds: float) -> None:
         """End the thread; it may stay within a call to a server that does not answer, and ends behind it."""
         with self._changed:
@@ -124,6 +135,8 @@ class Run:
             means = self._means = connect(
                 self._home, self._backend, self._counters, self._refused, lambda: self._stopping
             )
+            with self._changed:
+                self._changed.notify_all()
         self._adopt(means)
         moved = False
         for transfer in list(self._transfers):
@@ -162,6 +175,7 @@ class Run:
         self._failing = self._counters.latest_error = reason
         self._counters.failures += 1
         with self._changed:
+            self._changed.notify_all()
             self._changed.wait_for(lambda: self._stopping, self._retry_s)
         self._retry_s = min(self._retry_s * 2, RETRY_SECONDS_MAX)
 

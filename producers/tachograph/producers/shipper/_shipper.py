@@ -86,8 +86,14 @@ class Shipper:
         )
 
     def close(self) -> Shipped:
-        """Ship what is left, as long as `exit_seconds` allow, and end the thread; `follow` starts another one."""
+        """Ship what is left, as long as `exit_seconds` allow, and end the thread; `follow` starts another one.
+
+        Who is still making its first connection gets as long for that, and again for its events.
+        """
         shipped = self.drain(self._exit_seconds)
+        connecting = self._run
+        if not shipped.is_complete and connecting is not None and connecting.connects(self._exit_seconds):
+            shipped = self.drain(self._exit_seconds)
         with self._lock:
             run, self._run = self._run, None
         if run is not None:
