@@ -1,7 +1,7 @@
 """Insights: the Faust application that watches findings over the whole fleet.
 
 `_step` sorts what arrives, `_trends` counts it in windows, both pure; `_applier` brings it to the catalogue and the topics;
-`_faust` is the only module that imports Faust and is no more than transport.
+`_faust` (with `_credentials`) is the only module that imports Faust and is no more than transport.
 """
 
 from tachograph.stream_processors.insights._applier import Applier, InsightsStatistics

@@ -1,4 +1,4 @@
-"""Faust as transport: the only module that imports it, and knows its ways.
+"""Faust as transport: the only module, beside `_credentials`, that imports it, and knows its ways.
 
 An event counts as done only once its batch was applied: acknowledgement is by hand, one handler runs at a time, and no
 exception leaves it, since Faust takes an event whose handler raised for done. The web server is off, there are no tables,
@@ -8,7 +8,6 @@ and topics are never made.
 from __future__ import annotations
 
 import asyncio
-import ssl
 import time
 from collections.abc import AsyncIterable, Callable, Sequence
 from contextlib import suppress
@@ -16,11 +15,15 @@ from tempfile import TemporaryDirectory
 from typing import Final, Literal, Protocol, cast
 
 from tachograph.core.errors import InvalidSetting, StoreUnavailable
-from tachograph.stores.backend import KafkaSettings, Secret
+from tachograph.stores.backend import KafkaSettings
+from tachograph.stream_processors.insights._credentials import credentials_of
 from tachograph.stream_processors.insights._step import Arrived
 
 BATCH_MAX: Final = 500
 """Events applied at once."""
+
+BUFFER_MAX: Final = 4 * BATCH_MAX
+"""Events that are taken from Faust while a batch is applied: servers are waited for meanwhile."""
 
 WAIT_SECONDS: Final = 0.1
 """How long a batch that is not full waits for more."""
@@ -105,6 +108,7 @@ class FaustTransport:
         self._idle = idle
         self._buffer: list[_Event] = []
         self._turn = asyncio.Lock()
+        self._full = asyncio.Event()
         self._over = asyncio.Event()
         self._failure: Exception | None = None
         self._patience_seconds = PATIENCE_SECONDS
@@ -170,12 +174,14 @@ class FaustTransport:
         async for event in stream.noack().events():
             self._buffer.append(event)
             if len(self._buffer) >= BATCH_MAX:
+                self._full.set()
+            if len(self._buffer) >= BUFFER_MAX:
                 await self._flush()
 
     async def _tick(self, app: _App) -> None:
         idle_at = time.monotonic()
         while True:
-            await asyncio.sleep(WAIT_SECONDS)
+            await self._filled()
             self.alive_at = time.monotonic()
             if app.should_stop:
                 reason = f"Faust stopped by itself: {app.crash_reason!r}"
@@ -186,6 +192,13 @@ class FaustTransport:
                 idle_at = self.alive_at
                 async with self._turn:
                     await self._patiently(self._idle)
+
+    async def _filled(self) -> None:
+        """Until a batch is full, or has waited for long enough."""
+        if len(self._buffer) < BATCH_MAX:
+            self._full.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._full.wait(), WAIT_SECONDS)
 
     async def _flush(self) -> None:
         """Apply and acknowledge what has come; where that fails for good, nothing is acknowledged any more."""
@@ -241,7 +254,7 @@ def _app(settings: KafkaSettings, group: str, directory: str) -> _App:
     app = faust.App(
         group,
         broker=";".join(f"kafka://{server.strip()}" for server in settings.bootstrap.split(",")),
-        broker_credentials=_credentials(settings),
+        broker_credentials=credentials_of(settings),
         broker_session_timeout=10.0,
         consumer_auto_offset_reset="earliest",
         consumer_metadata_max_age_ms=METADATA_MS_MAX,
@@ -256,45 +269,3 @@ def _app(settings: KafkaSettings, group: str, directory: str) -> _App:
         web_enabled=False,
     )
     return cast("_App", app)
-
-
-def _credentials(settings: KafkaSettings) -> object:
-    """Faust's form of librdkafka's properties.
-
-    Raises:
-        InvalidSetting: Faust cannot do what they ask for.
-    """
-    protocol = _property(settings, "security.protocol", "plaintext").lower()
-    if protocol == "plaintext":
-        return None
-    from faust.auth import SASLCredentials, SSLCredentials
-    from faust.types.auth import AuthProtocol, SASLMechanism
-
-    context = _ssl_context(settings) if protocol.endswith("ssl") else None
-    if protocol == "ssl":
-        return SSLCredentials(context)
-    mechanism = _property(settings, "sasl.mechanism", _property(settings, "sasl.mechanisms", "PLAIN"))
-    if mechanism not in {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}:
-        raise InvalidSetting("sasl.mechanism", mechanism, "insights can use PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512")
-    credentials = SASLCredentials(
-        username=_property(settings, "sasl.username", ""),
-        password=_property(settings, "sasl.password", ""),
-        ssl_context=context,
-        mechanism=SASLMechanism(mechanism),
-    )
-    credentials.protocol = AuthProtocol(protocol.upper())
-    return credentials
-
-
-def _ssl_context(settings: KafkaSettings) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=_property(settings, "ssl.ca.location", "") or None)
-    certificate = _property(settings, "ssl.certificate.location", "")
-    if certificate:
-        password = _property(settings, "ssl.key.password", "") or None
-        context.load_cert_chain(certificate, _property(settings, "ssl.key.location", "") or None, password)
-    return context
-
-
-def _property(settings: KafkaSettings, name: str, default: str) -> str:
-    value = settings.properties.get(name, default)
-    return value.text if isinstance(value, Secret) else value
