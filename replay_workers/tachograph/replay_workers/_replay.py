@@ -14,7 +14,7 @@ from typing import cast
 from tachograph.core.boundary import RunContext
 from tachograph.core.errors import InternalError, TachographError, UnknownRun
 from tachograph.core.ports import Progress, ReplayOptions, ReplayResult
-from tachograph.core.replay import UnitResult, Verdict, verdict
+from tachograph.core.replay import Skim, UnitResult, Verdict, verdict
 from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._collector import collector_paused
 from tachograph.replay_workers._cut import with_code
@@ -30,7 +30,7 @@ from tachograph.replay_workers._sketch import Unsound, sketch_of
 from tachograph.replay_workers._unit import Attempt, Unit
 from tachograph.replay_workers._wire import Frame
 from tachograph.replay_workers._wire_unit import unit_frames
-from tachograph.schemas import EffectTransitioned, Event, decode
+from tachograph.schemas import EffectTransitioned, Event
 from tachograph.stores import Home, TenantKeys
 
 _PREPARE_EVENTS = 50
@@ -94,10 +94,9 @@ def _read_apart(
 
 
 def _prepare(home: Home, run_id: str) -> None:
-    """Decode the beginning of a run: what reads a kind of event is compiled at the first one, here once for all readers."""
+    """Read the beginning of a run: what reads a kind of event is compiled at the first one, here once for all readers."""
     with suppress(TachographError):  # what is wrong with the run is said when it is replayed
-        for stored in islice(home.log.read_run(run_id), _PREPARE_EVENTS):
-            decode(stored.payload)
+        Skim().take(stored.payload for stored in islice(home.log.read_run(run_id), _PREPARE_EVENTS))
 
 
 def replay_run(home: Home, run_id: str, options: ReplayOptions, process: ReplayProcess) -> ReplayResult:
