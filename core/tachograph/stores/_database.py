@@ -153,6 +153,12 @@ class Database:
                 self._connection.close()
                 self._connection = None
 
+    def __del__(self) -> None:
+        """Give the descriptors back at once: sqlite3's connection and its statements refer to each other."""
+        connection: sqlite3.Connection | None = getattr(self, "_connection", None)
+        if connection is not None:
+            connection.close()
+
     @contextmanager
     def _translated(self) -> Generator[None]:
         with self._lock:
