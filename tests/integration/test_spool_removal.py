@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,6 +78,42 @@ def test_a_decision_after_the_removal_counts(tmp_path: Path, monkeypatch: pytest
             archived(home, backend)
             assert swept(home, backend) == 1
             rebuild(Home.open(home, backend=Backend()), check=False)
+
+
+def test_who_looks_while_spools_are_removed_sees_nothing_of_it(tmp_path: Path) -> None:
+    """Two remove at the same time; ledgers refuse at every moment, the catalogue and verification find a whole home."""
+    home, backend = _prepared(tmp_path)
+    run_ids = list(Home.open(home, backend=backend).log.run_ids())
+    over = threading.Event()
+
+    def refuses() -> int:
+        times = 0
+        while not over.is_set():
+            for opened in (near, Home.open(home, backend=Backend())):
+                with pytest.raises(ReconciliationRequired):
+                    Ledger("default", opened.past_effects_beside(())).admit("mail", "bob")
+                times += 1
+        return times
+
+    def verifies() -> int:
+        times = 0
+        while not over.is_set():
+            opened = Home.open(home, backend=backend)
+            assert [each for each in verify_home(opened).findings if each.severity == "damage"] == []
+            assert [row.run_id for row in opened.catalogue.runs()] == run_ids
+            times += 1
+        return times
+
+    near = Home.open(home, backend=Backend())
+    with ThreadPoolExecutor(4) as pool:
+        looking = [pool.submit(refuses), pool.submit(verifies)]
+        removing = [pool.submit(swept, home, backend) for _ in range(2)]
+        removed = sum(each.result() for each in removing)
+        over.set()
+        assert all(each.result() for each in looking)
+    assert removed + swept(home, backend) == 3
+    assert spools(home) == []
+    check(home, backend)
 
 
 def test_the_ledger_of_a_living_process_hears_of_it(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import cast
 
-from tachograph.core.errors import UnknownEffect, UnknownRun
+from tachograph.core.errors import StoreUnavailable, UnknownEffect, UnknownRun
 from tachograph.core.ports import PastEffect
 from tachograph.schemas import EffectState
 from tachograph.stores._catalogue_index import CatalogueIndex, RangesAsStored
@@ -39,7 +39,7 @@ class SqliteCatalogue:
     def complete(self) -> None:
         """Bring the catalogue up to date with nothing left to fold."""
         self.refresh()
-        self._runs.fold_stale()
+        self._fold_stale()
 
     def refresh(self) -> None:
         """Bring the catalogue up to date with the log.
@@ -62,7 +62,7 @@ class SqliteCatalogue:
     def runs(self) -> Sequence[RunRow]:
         """Every run, oldest first. Those that went on since they were last asked for are folded anew."""
         self.refresh()
-        self._runs.fold_stale()
+        self._fold_stale()
         return self._runs.rows()
 
     def run(self, run_id: str) -> RunRow:
@@ -72,7 +72,7 @@ class SqliteCatalogue:
             UnknownRun: there is no such run.
         """
         self.refresh()
-        self._runs.fold_stale(run_id)
+        self._fold_stale(run_id)
         for row in self._runs.rows(run_id):
             return row
         raise UnknownRun(run_id, str(self._path), nearest(run_id, self._stored.run_ids()))
@@ -114,6 +114,13 @@ class SqliteCatalogue:
         for row in self.database.rows(f"{_EFFECT} WHERE effect_id = ?", (effect_id,)):
             return _effect_row(row).state
         return None
+
+    def _fold_stale(self, run_id: str | None = None) -> None:
+        try:
+            self._runs.fold_stale(run_id)
+        except StoreUnavailable:
+            self.refresh()  # a spool may have been removed between looking where a run lies and reading it
+            self._runs.fold_stale(run_id)
 
     def _found(self, tenant: str, name: str, idempotency_key: str) -> PastEffect | None:
         query = f"{_EFFECT} WHERE tenant = ? AND name = ? AND idempotency_key = ? AND state <> 'FAILED' ORDER BY hlc DESC LIMIT 1"

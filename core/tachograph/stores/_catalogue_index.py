@@ -15,7 +15,7 @@ from tachograph.stores._files import is_locked
 from tachograph.stores._index import Mark, Placed, Range, Tail, read_tail
 from tachograph.stores._left_open import came_back
 from tachograph.stores._log import LocalLog
-from tachograph.stores._retired import read_retired, retired_names, retired_stamp
+from tachograph.stores._retired import is_retired, read_retired, retired_names, retired_stamp
 from tachograph.stores._segments import Spool, SpoolState, list_spools, segment_size
 from tachograph.stores._spool import LOCK_NAME, segment_name
 
@@ -41,7 +41,11 @@ class CatalogueIndex:
         passed = self._settled().union(skip)
         passed = passed.union(self._standing(passed))
         for spool in list_spools(self._log_directory, skip=passed):
-            self.read(spool)
+            try:
+                self.read(spool)
+            except StoreUnavailable:
+                if not is_retired(self._log_directory, spool.name):  # else it is being removed at this very moment
+                    raise
 
     def read(self, spool: Spool) -> None:
         """Bring up to date with one spool.

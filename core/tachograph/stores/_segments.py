@@ -55,9 +55,17 @@ def list_spools(directory: Path, skip: Container[str] = ()) -> list[Spool]:
     """
     try:
         names = sorted(entry.name for entry in os.scandir(directory) if _is_spool(entry) and entry.name not in skip)
-        return [look_at(directory, name) for name in names]
+        return [spool for name in names if (spool := _still_there(directory, name)) is not None]
     except OSError as error:
         raise StoreUnavailable(str(directory), reason_of(error)) from error
+
+
+def _still_there(directory: Path, name: str) -> Spool | None:
+    """A spool; None where it was removed meanwhile, because the archive holds it."""
+    try:
+        return look_at(directory, name)
+    except FileNotFoundError:
+        return None
 
 
 def look_at(directory: Path, name: str) -> Spool:

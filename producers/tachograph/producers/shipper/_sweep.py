@@ -79,6 +79,8 @@ class Sweeper:
                 return True
         except TachographError as error:
             _LOG.warning("tachograph: spools that were shipped are not removed yet: %s", error)
+        except Exception:  # noqa: BLE001 a bug of ours must not end shipping
+            _LOG.exception("tachograph: removing spools that were shipped failed; it is tried again")
         self._pass, self._next_s = None, monotonic_s() + SWEEP_SECONDS
         return False
 
@@ -106,6 +108,8 @@ def sweep(directory: Path, backend: Backend) -> Generator[Swept]:
         yield from _sweep(home, topic_of(backend), round(backend.spool_keep_hours * _HOUR_MS))
     finally:
         home.catalogue.close()
+        if home.archive is not None:
+            home.archive.cache.database.close()
 
 
 def _sweep(home: Home, topic: str, keep_ms: int) -> Iterator[Swept]:
