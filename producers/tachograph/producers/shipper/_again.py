@@ -59,7 +59,7 @@ class Again:
     @property
     def is_due(self) -> bool:
         """Whether something is stuck and it is time to try it again."""
-        return any(each.can_be_tried for each in self._shipment.stuck()) and monotonic_s() >= self._due_s
+        return monotonic_s() >= self._due_s and any(each.can_be_tried for each in self._shipment.stuck())
 
     def step(self) -> int:
         """Try again; how many events arrived.
