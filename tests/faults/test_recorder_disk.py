@@ -18,7 +18,7 @@ from tachograph.producers import DirectoryTransport, Recorder
 from tachograph.stores import Home
 
 PROGRAM = """
-import asyncio, json, logging, resource, signal, sys
+import asyncio, json, logging, resource, signal, sys, threading
 from pathlib import Path
 from tachograph.core.errors import SpoolUnwritable
 from tachograph.producers import Recorder, tool
@@ -50,10 +50,12 @@ def fill(agent):
         agent.set_state("k", "x" * 1000)
 
 def control(run):
-    with run.agent("a") as agent:
+    with run.agent("a") as agent, run.agent("beside") as beside:
         attempt("first", lambda: agent.call(effect, 1))
         def late():
-            attempt("fill", lambda: fill(agent))
+            other = threading.Thread(target=lambda: attempt("fill", lambda: fill(beside)))
+            other.start()
+            other.join()
             attempt("flush", recorder.flush)
             return "the result"
         attempt("result", lambda: agent.call(late))
