@@ -55,6 +55,7 @@ class Unit:
         self._streams: list[Stream] = []
         self._attempts: dict[tuple[str, str], int] = {}
         self._turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, TurnCounter] = weakref.WeakKeyDictionary()
+        self._has_warned = False
         self._latest_turns: tuple[asyncio.AbstractEventLoop, TurnCounter] | None = None
         self._top: RecordingTape | None = None
 
@@ -68,8 +69,20 @@ class Unit:
         counter = self._turns.get(loop)
         if counter is None:
             counter = self._turns[loop] = TurnCounter()
+        elif latest is not None and latest[0].is_running():
+            self._warn_of_loops()
         self._latest_turns = (loop, counter)
         return counter
+
+    def _warn_of_loops(self) -> None:
+        """Loops that take turns at the same time do so in an order that nobody can see."""
+        if not self._has_warned:
+            self._has_warned = True
+            _LOG.warning(
+                "tachograph: run %r has several event loops that go on at the same time, and a replay may let them go on "
+                "in another order and diverge; run its agents on one loop, or one loop after the other",
+                self.run_id,
+            )
 
     def start(self, agent_id: str, incarnation: int, first: Draft) -> RecordingTape:
         """Open the unit's own stream with its first event."""

@@ -6,8 +6,9 @@ before and behind it as they did.
 
 from __future__ import annotations
 
+import asyncio
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tachograph.replay_workers._alternatives import Otherwise
 from tachograph.replay_workers._loop import Timer, VirtualLoop
@@ -37,12 +38,25 @@ class Dues(Progress):
         self._heard: list[tuple[Place, Callable[[], object]]] = []
         """What control logic hears of next, and how it is told."""
         self._timers = PendingTimers(order)
-        self._start, self._following = _chain(order)
+        self._chained = _chained(order)
+        """What is placed by the turns between, in its order."""
+        self._start, self._following = _chain(self._chained)
 
     def start(self) -> None:
         """The unit starts in this turn."""
+        _begin(asyncio.get_running_loop())
         if self._start is not None:
             self._anchored(self._start, self.number)
+
+    def opened(self) -> bool:
+        """An agent is opened; whether it is the first one on a loop that the unit did not start on: turns count from there."""
+        if not _begin(asyncio.get_running_loop()):
+            return False
+        first = self._advance()
+        place = next((one for one in self._chained if one.index >= first and not one.released), None)
+        if place is not None and place.gap is not None:
+            self._anchored(place, self.number)
+        return True
 
     def timer_set(self, timer: Timer) -> None:
         """Control logic sets a timer."""
@@ -163,14 +177,24 @@ class Dues(Progress):
             self._open.add("early", place.index, self.number, self._order.hlc[place.index])
 
 
-def _chain(order: Order) -> tuple[Place | None, dict[int, Place]]:
+def _begin(loop: asyncio.AbstractEventLoop) -> bool:
+    """The unit is on this loop; whether it was not before."""
+    if not isinstance(loop, VirtualLoop) or loop.begun:
+        return False
+    loop.begun = True
+    return True
+
+
+def _chained(order: Order) -> list[Place]:
+    return [place for place in order.places if place is not None and not place.induced and place.turns is None]
+
+
+def _chain(places: Sequence[Place]) -> tuple[Place | None, dict[int, Place]]:
     """What comes a known number of turns after the start, and after each anchor, by the anchor's index."""
     start: Place | None = None
     following: dict[int, Place] = {}
     before: Place | None = None
-    for place in order.places:
-        if place is None or place.induced or place.turns is not None:
-            continue
+    for place in places:
         if place.gap is not None:
             if before is None:
                 start = place

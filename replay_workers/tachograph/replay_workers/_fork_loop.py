@@ -31,9 +31,15 @@ class ForkTurns(LoopTurns):
 class ForkCounter(TurnCounter):
     """Places what happens in a fork."""
 
-    def __init__(self, turns: ForkTurns) -> None:
+    def __init__(self, turns: ForkTurns, opened: Callable[[], bool]) -> None:
         super().__init__()
         self._loop = turns
+        self._opened = opened
+
+    def opened(self) -> None:
+        """An agent is opened; on a loop of its own the turns are counted from there."""
+        if self._opened():
+            self.start()
 
 
 class ForkSchedule(Schedule):
@@ -42,7 +48,7 @@ class ForkSchedule(Schedule):
     def __init__(self, order: Order, otherwise: Otherwise) -> None:
         super().__init__(order, otherwise)
         self.turns = ForkTurns()
-        self.counter = ForkCounter(self.turns)
+        self.counter = ForkCounter(self.turns, self.opened)
         self.relieved: Callable[[], bool] = lambda: False
         """Called when nothing can happen; whether it made something happen."""
         self._calls: dict[int, Waiting] = {}

@@ -77,6 +77,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Functions in threads, and where their results are awaited."""
         self._turn_time = schedule.now
         """Time stands still within a turn."""
+        self.begun = False
+        """Whether the unit started on it, or has opened an agent there."""
         self.set_task_factory(_numbered)
         schedule.loops.append(self)
 

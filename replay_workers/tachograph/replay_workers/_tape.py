@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tachograph.core.boundary import Envelope, Fact, Outcome, Request, RunContext, Sources, TurnCounter
 from tachograph.core.canonical import encode_body
@@ -16,6 +17,9 @@ from tachograph.replay_workers._places import StreamKey
 from tachograph.replay_workers._session import Session
 from tachograph.replay_workers._stream import Stream
 from tachograph.schemas import CallOutcome, EndOutcome
+
+if TYPE_CHECKING:
+    from tachograph.replay_workers._schedule import Schedule
 
 _NULL = b"null"
 _CANCELLED = Outcome(CallOutcome.CANCELLED)
@@ -37,6 +41,20 @@ class _NoSources:
 _NO_SOURCES = _NoSources()
 
 
+class ReplayTurns(TurnCounter):
+    """Counts nothing: what happens in which turn is in the recording."""
+
+    __slots__ = ("_schedule",)
+
+    def __init__(self, schedule: Schedule) -> None:
+        super().__init__()
+        self._schedule = schedule
+
+    def opened(self) -> None:
+        """An agent is opened."""
+        self._schedule.opened()
+
+
 class ReplayTape:
     """A `Tape` that is answered by the recording; nothing leaves."""
 
@@ -48,7 +66,7 @@ class ReplayTape:
         self._top = top or self
         self._children: dict[ReplayTape, None] = {}
         """Tapes that are open below the unit's own."""
-        self.turns = TurnCounter()
+        self.turns: TurnCounter = ReplayTurns(session.schedule)
         self._timers = 0
         self._messages = 0
 

@@ -29,7 +29,7 @@ class Opening:
         from tachograph.core.boundary._agent import Agent
 
         self._tape = self._parent.open(self._name, self._role)
-        self._tape.turns.mark()  # from here on the timers of this loop are seen
+        self._tape.turns.opened()
         agent = Agent(self._tape)
         self._token = entered(agent)
         return agent

@@ -167,6 +167,14 @@ class TurnCounter:
         """The unit starts in this turn."""
         self._anchor = self.loop.number
 
+    def opened(self) -> None:
+        """An agent is opened: from here on the loop's timers are seen, and of a loop that the unit itself runs, the turns.
+
+        That is one of a synchronous entry point, or of a thread: the unit did not start on it.
+        """
+        if self._anchor < 0:
+            self.start()
+
     def mark(self) -> int:
         """The number of this turn."""
         return (self._loop or self.loop).number
