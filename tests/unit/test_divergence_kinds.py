@@ -174,6 +174,18 @@ def test_a_changed_answer_is_as_late_as_it_came() -> None:
     assert found.hlc == came.hlc
 
 
+def test_of_two_calls_that_are_out_the_one_answered_first_is_named() -> None:
+    """And what was asked otherwise meanwhile comes before an answer that came only then."""
+    one, other = answers("mf tg1 th1", b"1", b"1"), answers("mf tg1 th1", b"2", b"2")
+    late, early = Fixture(CallOutcome.OK, b"1", hlc=one[2].hlc + 7), Fixture(CallOutcome.OK, b"1", hlc=one[1].hlc)
+    found = compare(one, other, fixtures=[late, early, None, None])
+    assert found is not None
+    assert (found.kind, found.step) == (DivergenceKind.TOOL_CHANGED, 2)
+    asked = compare(one, answers("mf tg2 th1", b"2", b"1"), fixtures=[late, early, None, None])
+    assert asked is not None
+    assert (asked.kind, asked.step) == (DivergenceKind.ARGUMENT_CHANGED, 2)
+
+
 def test_another_time_alone_is_no_divergence() -> None:
     """Clock, random and id reads differ between any two runs."""
     assert compare(answers("cn tf1", b"1", b"1"), answers("cn tf1", b"2", b"1")) is None

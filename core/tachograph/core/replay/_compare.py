@@ -32,17 +32,22 @@ def compare(
         replayed: the other, called the replay.
         run_id: of the recording, for the divergence's event id.
         complete: the replayed stream has ended; else it is held only against as much of the recording as it has.
-        fixtures: beside the steps of the recording, what came back: a changed answer is as late as it came, for what another
-            agent was asked before may have been answered otherwise because of it.
+        fixtures: beside the steps of the recording, what came back: a changed answer is as late as it came, for what was
+            asked before it may have been answered otherwise because of it.
     """
+    found: Divergence | None = None
     for position, (old, new) in enumerate(zip(recorded, replayed, strict=False)):
+        if found is not None and old.hlc >= found.hlc:
+            return found
         if identity(old) != identity(new):
             return _parted(recorded, replayed, position, run_id, complete=complete)
         kind = _changed(old, new)
         if kind is not None:
-            found = _answered(old, new, kind, run_id)
             came = fixtures[position] if position < len(fixtures) else None
-            return found if came is None else replace(found, hlc=max(found.hlc, came.hlc))
+            answered = _answered(old, new, kind, run_id, came)
+            found = answered if found is None or answered.hlc < found.hlc else found
+    if found is not None:
+        return found
     common = min(len(recorded), len(replayed))
     if len(replayed) > common or (complete and len(recorded) > common):
         return _parted(recorded, replayed, common, run_id, complete=complete)
@@ -58,14 +63,14 @@ def _changed(old: Step, new: Step) -> DivergenceKind | None:
     return None if same else answer_kind(old.kind)
 
 
-def _answered(old: Step, new: Step, kind: DivergenceKind, run_id: str) -> Divergence:
+def _answered(old: Step, new: Step, kind: DivergenceKind, run_id: str, came: Fixture | None) -> Divergence:
     found = Divergence(
         kind=kind,
         agent_id=old.agent_id,
         incarnation=old.incarnation,
         step=old.number,
         event_id=event_id_of(run_id, old),
-        hlc=old.hlc,
+        hlc=old.hlc if came is None else max(old.hlc, came.hlc),
         recorded=old,
         replayed=new,
         changes=field_changes(_answer(old), _answer(new)),
