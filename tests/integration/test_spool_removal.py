@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from cli import tacho
 from removal import (
     TOPIC,
     acknowledged,
@@ -24,6 +26,8 @@ from removal import (
     spools,
     swept,
 )
+from tachograph.control._exit import ExitCode
+from tachograph.core.canonical import JsonValue
 from tachograph.core.effects import Ledger
 from tachograph.core.errors import CorruptFrame, EffectAlreadyConfirmed, ReconciliationRequired
 from tachograph.producers import Recorder
@@ -53,6 +57,48 @@ def test_what_a_home_tells_stays_the_same(tmp_path: Path) -> None:
     assert looked_at(home, backend) == before
     check(home, backend)
     assert swept(home, backend) == 0
+
+
+@pytest.mark.parametrize(
+    "command", ["runs", "show RUN", "timeline RUN", "state RUN", "effects", "verify", "replay RUN"]
+)
+def test_looking_commands_say_the_same(removed: Removed, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    """By settings alone, whether a run lies in a spool or in the archive only."""
+    for name, value in environment(removed.backend).items():
+        monkeypatch.setenv(name, value)
+    words = [removed.run_id if word == "RUN" else word for word in command.split()]
+    whole, without = (tacho("--home", str(home), "--json", *words) for home in (removed.whole, removed.without))
+    assert without.code == whole.code != ExitCode.INTERNAL
+    if command == "verify":  # it counts what lies in two places twice
+        assert without.code == ExitCode.OK
+    else:
+        assert _steady(without.result) == _steady(whole.result)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """The same home with its spools and without."""
+
+    whole: Path
+    without: Path
+    backend: Backend
+    run_id: str
+
+
+@pytest.fixture(scope="module")
+def removed(tmp_path_factory: pytest.TempPathFactory) -> Removed:
+    """Made once: nobody writes into them."""
+    home, backend = _prepared(tmp_path_factory.mktemp("homes"))
+    shutil.copytree(home, home.with_name("whole"))
+    assert swept(home, backend) == 3
+    return Removed(home.with_name("whole"), home, backend, Home.open(home, backend=backend).log.run_ids()[1])
+
+
+def _steady(result: JsonValue) -> JsonValue:
+    """Without what tells of time, or of where an event lies."""
+    if isinstance(result, dict):
+        return {key: _steady(value) for key, value in result.items() if key not in {"seconds", "segments", "home"}}
+    return [_steady(each) for each in result] if isinstance(result, list) else result
 
 
 def test_a_decision_after_the_removal_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
