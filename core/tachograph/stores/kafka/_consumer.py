@@ -26,7 +26,10 @@ GATHER_SECONDS: Final = 0.05
 START_SECONDS_MAX: Final = 15.0
 """How long the cluster may take to answer for the first time."""
 
-_GIVEN: Final[Mapping[str, Property]] = {"topic.metadata.refresh.interval.ms": 60_000}
+_GIVEN: Final[Mapping[str, Property]] = {
+    # A broker that has just been started may know no topics yet; who joins then has nothing to read until it is asked again.
+    "topic.metadata.refresh.interval.ms": 5_000,
+}
 
 _HELD: Final[Mapping[str, Property]] = {
     "enable.auto.commit": False,
