@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import random
-import signal
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,12 +12,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-from confluent_kafka.admin import AdminClient
 
 from archive_process import POINTS
 from archive_topology import (
-    PARTITIONS,
     QUICK,
     Topology,
     archived,
@@ -32,18 +25,15 @@ from archive_topology import (
     topology,
     wait_until,
 )
-from chains import Clock, small_fleet
+from chains import small_fleet
+from lives import Lives, fleets
 from services import own, s3_settings
 from tachograph.core.findings import Condition, IntegrityFinding, newer
 from tachograph.stores.s3 import Bucket, S3Unreachable
 
-PROCESS = Path(__file__).parents[1] / "archive_process.py"
 
-
-def _fleets(count: int, calls: int = 3, start: int = 0) -> list[bytes]:
-    clock = Clock()
-    runs = [small_fleet(f"run-{number}", clock=clock, calls=calls) for number in range(start, start + count)]
-    return [payload for events in itertools.zip_longest(*runs) for payload in events if payload is not None]
+def _fleets(count: int) -> list[bytes]:
+    return fleets(count, calls=3)
 
 
 def _check(servers: Topology, payloads: Sequence[bytes]) -> None:
@@ -59,46 +49,6 @@ def _check(servers: Topology, payloads: Sequence[bytes]) -> None:
     assert sum(finding.events for finding in stand.values()) == len(payloads)
 
 
-class _Lives:
-    """One archive after the other: each begins where the one before has committed.
-
-    A group waits 45 seconds for a member that was killed; a group of another name with its offsets does not.
-    """
-
-    def __init__(self, servers: Topology) -> None:
-        self._servers = servers
-        self._admin = AdminClient({"bootstrap.servers": servers.kafka.bootstrap})
-        self._number = 0
-
-    @property
-    def group(self) -> str:
-        return f"archive-{self._number}"
-
-    def start(self, *point: str) -> subprocess.Popen[bytes]:
-        before, self._number = self.group, self._number + 1
-        if self._number > 1:
-            self._take_over(before)
-        s3 = self._servers.backend.s3
-        assert s3 is not None
-        told = {
-            "bootstrap": self._servers.kafka.bootstrap,
-            "prefix": self._servers.kafka.topic_prefix,
-            "s3": [s3.url, s3.bucket, s3.access_key, s3.secret_key.text],
-            "directory": str(self._servers.directory / self.group),
-            "group": self.group,
-        }
-        return subprocess.Popen([sys.executable, str(PROCESS), json.dumps(told), *point], cwd=PROCESS.parent)
-
-    def _take_over(self, before: str) -> None:
-        places = [TopicPartition(self._servers.events, number) for number in range(PARTITIONS)]
-        asked = [ConsumerGroupTopicPartitions(before, places)]
-        found = self._admin.list_consumer_group_offsets(asked)[before].result(20)
-        known = [place for place in found.topic_partitions if place.offset >= 0]
-        if known:
-            moved = [ConsumerGroupTopicPartitions(self.group, known)]
-            self._admin.alter_consumer_group_offsets(moved)[self.group].result(20)
-
-
 @pytest.fixture
 def servers(tmp_path: Path) -> Topology:
     """Kafka and S3, empty."""
@@ -107,41 +57,25 @@ def servers(tmp_path: Path) -> Topology:
 
 def test_killed_at_every_point(servers: Topology) -> None:
     """Before and after each step of storing; the next life carries on, and what it does again counts once."""
-    lives, payloads = _Lives(servers), _fleets(20)
+    lives, payloads = Lives(servers, "archive_process.py"), _fleets(20)
     step = len(payloads) // len(POINTS)
     for number, point in enumerate(POINTS):
         publish(servers, payloads[number * step : (number + 1) * step])
-        process = lives.start(point, str(1 + number % 3))
-        assert process.wait(60) == -signal.SIGKILL, point
+        lives.start_and_die(point, 1 + number % 3)
     publish(servers, payloads[len(POINTS) * step :])
-    _finish(lives, servers, len(payloads))
+    lives.finish(len(payloads))
     _check(servers, payloads)
 
 
 def test_killed_at_any_moment(servers: Topology) -> None:
     """Whenever a random number of events are committed."""
-    lives, payloads = _Lives(servers), _fleets(40)
+    lives, payloads = Lives(servers, "archive_process.py"), _fleets(40)
     chance = random.Random(41)
     publish(servers, payloads)
     for _ in range(3):
-        process = lives.start()
-        least = chance.randrange(len(payloads))
-        wait_until(lambda least=least: committed(servers, lives.group) >= least)  # type: ignore[misc]
-        process.kill()
-        process.wait(20)
-    _finish(lives, servers, len(payloads))
+        lives.start_and_kill(chance.randrange(len(payloads)))
+    lives.finish(len(payloads))
     _check(servers, payloads)
-
-
-def _finish(lives: _Lives, servers: Topology, events: int) -> None:
-    """One life that ends as it should."""
-    process = lives.start()
-    try:
-        wait_until(lambda: committed(servers, lives.group) >= events)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
-    finally:
-        process.kill()
 
 
 def test_instances_come_and_go(servers: Topology) -> None:

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import json
 import random
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
 
-from archive_topology import PARTITIONS, Topology, archiving, committed, publish, send, topology, wait_until
-from chains import Clock, small_fleet
+from archive_topology import Topology, archiving, publish, send, topology, wait_until
 from fold_process import POINTS
 from fold_topology import (
     QUICK,
@@ -31,19 +23,15 @@ from fold_topology import (
     states_of,
     with_snapshots,
 )
+from lives import Lives, fleets
 from services import own, s3_settings
 from tachograph.core.state import state_bytes
 from tachograph.stores.archive import SnapshotStore
 from tachograph.stores.s3 import S3Unreachable
 
-PROCESS = Path(__file__).parents[1] / "fold_process.py"
 
-
-def _fleets(count: int, calls: int = 4, start: int = 0) -> list[bytes]:
-    """Runs whose events lie between each other's."""
-    clock = Clock()
-    runs = [small_fleet(f"run-{number}", clock=clock, calls=calls) for number in range(start, start + count)]
-    return [payload for events in itertools.zip_longest(*runs) for payload in events if payload is not None]
+def _fleets(count: int) -> list[bytes]:
+    return fleets(count, calls=4)
 
 
 def _check(servers: Topology, payloads: Sequence[bytes]) -> None:
@@ -60,63 +48,6 @@ def _check(servers: Topology, payloads: Sequence[bytes]) -> None:
         assert state_bytes(kept) == state_bytes(state)
 
 
-class _Lives:
-    """One fold after the other: each begins where the one before has committed.
-
-    A group waits 45 seconds for a member that was killed; a group of another name with its offsets does not.
-    """
-
-    def __init__(self, servers: Topology) -> None:
-        self._servers = servers
-        self._admin = AdminClient({"bootstrap.servers": servers.kafka.bootstrap})
-        self._number = 0
-
-    @property
-    def group(self) -> str:
-        return f"fold-{self._number}"
-
-    def committed(self) -> int:
-        """Of this life; 0 while its group has no coordinator yet."""
-        try:
-            return committed(self._servers, self.group)
-        except KafkaException:
-            return 0
-
-    def start(self, *point: str) -> subprocess.Popen[bytes]:
-        before, self._number = self.group, self._number + 1
-        if self._number > 1:
-            self._take_over(before)
-        s3 = self._servers.backend.s3
-        assert s3 is not None
-        told = {
-            "bootstrap": self._servers.kafka.bootstrap,
-            "prefix": self._servers.kafka.topic_prefix,
-            "s3": [s3.url, s3.bucket, s3.access_key, s3.secret_key.text],
-            "directory": str(self._servers.directory / self.group),
-            "group": self.group,
-        }
-        return subprocess.Popen([sys.executable, str(PROCESS), json.dumps(told), *point], cwd=PROCESS.parent)
-
-    def finish(self, events: int) -> None:
-        """One life that ends as it should."""
-        process = self.start()
-        try:
-            wait_until(lambda: self.committed() >= events)
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(60) == 0
-        finally:
-            process.kill()
-
-    def _take_over(self, before: str) -> None:
-        places = [TopicPartition(self._servers.events, number) for number in range(PARTITIONS)]
-        asked = [ConsumerGroupTopicPartitions(before, places)]
-        found = self._admin.list_consumer_group_offsets(asked)[before].result(20)
-        known = [place for place in found.topic_partitions if place.offset >= 0]
-        if known:
-            moved = [ConsumerGroupTopicPartitions(self.group, known)]
-            self._admin.alter_consumer_group_offsets(moved)[self.group].result(20)
-
-
 @pytest.fixture
 def servers(tmp_path: Path) -> Topology:
     """Kafka and S3, empty."""
@@ -125,15 +56,11 @@ def servers(tmp_path: Path) -> Topology:
 
 def test_killed_at_every_point(servers: Topology) -> None:
     """Before and after each step of a checkpoint; the next life comes to the same."""
-    lives, payloads = _Lives(servers), _fleets(18)
+    lives, payloads = Lives(servers, "fold_process.py"), _fleets(18)
     step = len(payloads) // len(POINTS)
     for number, point in enumerate(POINTS):
         publish(servers, payloads[number * step : (number + 1) * step])
-        process = lives.start(point, str(1 + number % 2))
-        try:
-            assert process.wait(60) == -signal.SIGKILL, point
-        finally:
-            process.kill()
+        lives.start_and_die(point, 1 + number % 2)
     publish(servers, payloads[len(POINTS) * step :])
     lives.finish(len(payloads))
     _check(servers, payloads)
@@ -141,15 +68,11 @@ def test_killed_at_every_point(servers: Topology) -> None:
 
 def test_killed_at_any_moment(servers: Topology) -> None:
     """Whenever a random number of events are committed."""
-    lives, payloads = _Lives(servers), _fleets(40)
+    lives, payloads = Lives(servers, "fold_process.py"), _fleets(40)
     chance = random.Random(43)
     publish(servers, payloads)
     for _ in range(3):
-        process = lives.start()
-        least = chance.randrange(len(payloads) // 2)
-        wait_until(lambda least=least: lives.committed() >= least)  # type: ignore[misc]
-        process.kill()
-        process.wait(20)
+        lives.start_and_kill(chance.randrange(len(payloads) // 2))
     lives.finish(len(payloads))
     _check(servers, payloads)
 
