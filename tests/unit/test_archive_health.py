@@ -6,6 +6,9 @@ import threading
 import urllib.error
 import urllib.request
 
+import pytest
+
+from tachograph.core.errors import InvalidSetting
 from tachograph.stream_processors._health import StatusServer, Watchdog
 from tachograph.stream_processors.archive._metrics import ArchiveMetrics
 
@@ -69,3 +72,15 @@ def test_metrics_have_few_labels() -> None:
         for sample in metric.samples
     }
     assert {label for _, labels in names for label in labels} == {"verdict", "reason"}
+
+
+def test_an_address_where_nothing_can_listen_is_named() -> None:
+    """A port that is taken, a host that is another machine's: with what to do."""
+    first = StatusServer("127.0.0.1", 0, lambda: None, ArchiveMetrics().registry)
+    first.start()
+    try:
+        for host, port in (("127.0.0.1", first.port), ("203.0.113.9", 29200)):
+            with pytest.raises(InvalidSetting, match=rf"{host}:{port}.*give a free port"):
+                StatusServer(host, port, lambda: None, ArchiveMetrics().registry)
+    finally:
+        first.stop()

@@ -12,6 +12,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 
+from tachograph.core.errors import InvalidSetting
 from tachograph.stream_processors._sources import monotonic_s
 
 _LOG: Final = logging.getLogger("tachograph.processors")
@@ -91,6 +92,9 @@ class StatusServer:
         port: 0: any free one.
         fault: why the process is not alive; None where it is.
         registry: of the metrics.
+
+    Raises:
+        InvalidSetting: nothing can listen there.
     """
 
     def __init__(self, host: str, port: int, fault: Callable[[], str | None], registry: CollectorRegistry) -> None:
@@ -112,7 +116,11 @@ class StatusServer:
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 as http.server names it
                 """Say nothing: probes come every few seconds."""
 
-        self._server = ThreadingHTTPServer((host, port), Handler)
+        try:
+            self._server = ThreadingHTTPServer((host, port), Handler)
+        except OSError as error:
+            reason = f"nothing can listen there ({error.strerror}); give a free port, and a host of this machine"
+            raise InvalidSetting("metrics address", f"{host}:{port}", reason) from error
         self._thread = threading.Thread(target=self._server.serve_forever, name="tacho-status", daemon=True)
 
     @property
