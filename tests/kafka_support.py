@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import gc
+import os
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from time import monotonic
 
@@ -17,6 +19,23 @@ from tachograph.stores.kafka._topics import record_bytes_max
 _NUMBERS = count(1)
 SECONDS_MAX = 30.0
 """What fails after this long hangs."""
+
+
+def in_a_child(work: Callable[[], object]) -> None:
+    """Do something in a forked child, to its end.
+
+    Clients that earlier tests left behind go first: a thread of theirs that looks a name up at this moment would leave the
+    child unable to look any up (glibc's getaddrinfo takes no care of forks).
+    """
+    gc.collect()
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def admin(settings: KafkaSettings) -> AdminClient:

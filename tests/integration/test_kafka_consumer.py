@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import traceback
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from time import monotonic
 import pytest
 from confluent_kafka import TopicPartition as ClientPlace
 
-from kafka_support import SECONDS_MAX, delete_before, drain, fill, new_topic, numbered
+from kafka_support import SECONDS_MAX, delete_before, drain, fill, in_a_child, new_topic, numbered
 from service_plans import plan
 from services import fresh_backend, started
 from tachograph.control.dev._ports import Ports
@@ -197,16 +196,13 @@ def test_a_forked_child_makes_its_own(settings: KafkaSettings) -> None:
     topic = new_topic(settings, 1)
     fill(settings, topic, numbered(1, 2))
     with EventConsumer(settings, topic, [topic]) as consumer:
-        child = os.fork()
-        if child == 0:
-            try:
-                with pytest.raises(AgentMisuse, match="forked"):
-                    consumer.poll(1, 0.0)
-                with EventConsumer(settings, topic + "-child", [topic]) as own:
-                    drain(own, 2)
-                del consumer
-            except BaseException:
-                os._exit(1)
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
-        assert len(drain(consumer, 2)) == 2
+        assert len(consumer.poll(1, SECONDS_MAX)) == 1
+
+        def work() -> None:
+            with pytest.raises(AgentMisuse, match="forked"):
+                consumer.poll(1, 0.0)
+            with EventConsumer(settings, topic + "-child", [topic]) as own:
+                drain(own, 2)
+
+        in_a_child(work)
+        assert len(drain(consumer, 1)) == 1

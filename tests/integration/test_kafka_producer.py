@@ -10,7 +10,7 @@ from time import time
 
 import pytest
 
-from kafka_support import SECONDS_MAX, new_topic, read_all, set_limit
+from kafka_support import SECONDS_MAX, in_a_child, new_topic, read_all, set_limit
 from services import fresh_backend, own_kafka
 from tachograph.core.errors import AgentMisuse, InvalidSetting
 from tachograph.stores.backend import KafkaSettings, Secret
@@ -171,22 +171,20 @@ def test_a_forked_child_makes_its_own(settings: KafkaSettings) -> None:
     """The parent's producer refuses it, the child's end takes nothing from the parent."""
     topic = new_topic(settings, 1)
     with EventProducer(settings, _refused) as producer:
-        producer.produce(topic, b"k", b"parent")
-        child = os.fork()
-        if child == 0:
-            try:
-                with pytest.raises(AgentMisuse, match="forked"):
-                    producer.flush(0.0)
-                with EventProducer(settings, _refused) as own:
-                    own.produce(topic, b"k", b"child")
-                    assert own.flush(SECONDS_MAX) == 0
-                del producer
-            except BaseException:
-                os._exit(1)
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
+        producer.produce(topic, b"k", b"before")
         assert producer.flush(SECONDS_MAX) == 0
-    assert sorted(record.value or b"" for record in read_all(settings, topic)) == [b"child", b"parent"]
+        producer.produce(topic, b"k", b"parent")
+
+        def work() -> None:
+            with pytest.raises(AgentMisuse, match="forked"):
+                producer.flush(0.0)
+            with EventProducer(settings, _refused) as own:
+                own.produce(topic, b"k", b"child")
+                assert own.flush(SECONDS_MAX) == 0
+
+        in_a_child(work)
+        assert producer.flush(SECONDS_MAX) == 0
+    assert sorted(record.value or b"" for record in read_all(settings, topic)) == [b"before", b"child", b"parent"]
 
 
 def _refused(failed: Failed) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafka_support import SECONDS_MAX, read_all
+from kafka_support import SECONDS_MAX, in_a_child, read_all
 from services import fresh_backend
 from shipping import (
     EVENTS,
@@ -118,16 +118,15 @@ def test_a_forked_child_ships_its_own(tmp_path: Path) -> None:
     """Parent and child each ship their spool, and nobody ships one twice."""
     backend, home = backend_at(tmp_path, "kafka"), tmp_path / "home"
     recorder = record(home, 1, 5, ship=backend)
-    child = os.fork()
-    if child == 0:
-        try:
-            with recorder.run("in the child"):
-                pass
-            recorder.close()
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
+
+    def work() -> None:
+        with recorder.run("in the child"):
+            pass
+        recorder.close()
+
+    assert recorder.shipper is not None
+    assert recorder.shipper.drain(SECONDS_MAX).is_complete
+    in_a_child(work)
     recorder.close()
     ledger = ledger_of(home)
     assert len({event_id.run_id for event_id in ledger}) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from threading import Thread
 from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -112,8 +113,21 @@ class Sending:
         return self.fault is None and not len(self._client)
 
     def drop(self) -> None:
-        """Let go of it, and of what it did not send."""
+        """Let go of it, and of what it did not send.
+
+        The library waits for its threads. In a process that was forked while another thread looked a name up, they never end:
+        glibc's getaddrinfo leaves its lock taken there. So nobody waits for them for long.
+        """
         self.fault = self.fault or _UNTOLD
+        closing = Thread(target=self._close, name="tachograph-kafka-close", daemon=True)
+        try:
+            closing.start()
+        except RuntimeError:  # the interpreter ends, and lets no more threads begin
+            self._close()
+        else:
+            closing.join(2 * _CLOSE_SECONDS_MAX)
+
+    def _close(self) -> None:
         try:
             self._client.purge()
             self._client.flush(_CLOSE_SECONDS_MAX)
