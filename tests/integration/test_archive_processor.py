@@ -33,6 +33,7 @@ from tachograph.stores.backend import Backend
 from tachograph.stores.s3 import S3Refused
 from tachograph.stream_processors import StatusAddress
 from tachograph.stream_processors.archive import ArchiveSettings, run_archive
+from tachograph.stream_processors.fold import run_fold
 
 
 @pytest.fixture
@@ -241,3 +242,14 @@ def test_without_servers_there_is_no_archive(tmp_path: Path) -> None:
         run_archive(tmp_path, Backend(), threading.Event())
     with pytest.raises(InvalidSetting, match=r"archive\.segment_bytes"):
         ArchiveSettings(segment_bytes=0)
+
+
+def test_a_bucket_that_is_missing_is_refused(servers: Topology) -> None:
+    """Some servers would make one for whoever writes; what was committed over it, the right bucket would never get."""
+    assert servers.backend.s3 is not None
+    publish(servers, small_fleet())
+    typo = dataclasses.replace(servers.backend, s3=dataclasses.replace(servers.backend.s3, bucket="no-such-bucket"))
+    for run in (run_archive, run_fold):
+        with pytest.raises(InvalidSetting, match=r"TACHO_S3_BUCKET = 'no-such-bucket': there is no such bucket"):
+            run(servers.directory, typo, threading.Event())
+    assert committed(servers) == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,12 @@ from insights_support import (
     send,
     some_findings,
 )
+from services import fresh_backend
+from tachograph.core.errors import StoreUnavailable
 from tachograph.core.findings import EffectFinding, ReplayFinding, ReplayState, finding_bytes, finding_of, newer
+from tachograph.stores.backend import RedisSettings, Secret
+from tachograph.stores.kafka import TopicMissing
+from tachograph.stream_processors.insights import run_insights
 
 
 def test_findings_become_the_catalogue(tmp_path: Path) -> None:
@@ -127,3 +134,23 @@ def listening() -> set[str]:
         with suppress(FileNotFoundError):  # the listing's own
             open_here.add(str(descriptor.readlink()))
     return {row[9] for row in rows if row[3] == listen and f"socket:[{row[9]}]" in open_here}
+
+
+def test_topics_that_are_missing_are_named_at_once(tmp_path: Path) -> None:
+    """With the command that makes them: Faust would wait for them without a word."""
+    backend = fresh_backend(tmp_path, "kafka", "redis")
+    with pytest.raises(TopicMissing, match="tacho topics ensure"):
+        run_insights(backend, threading.Event())
+
+
+def test_a_redis_that_is_away_is_named_while_it_is_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """And what it lacks is applied once it can be: nothing is acknowledged before."""
+    backend = backend_with_topics(tmp_path)
+    away = replace(backend, redis=RedisSettings(Secret("redis://127.0.0.1:1/0")))
+    findings = some_findings(tmp_path, seed=3, steps=20)
+    send(backend, "findings", [(finding.run_id, finding_bytes(finding)) for finding in findings])
+    with suppress(StoreUnavailable), running(away) as insights:
+        insights.until(lambda: "127.0.0.1:1" in caplog.text)
+    wanted = expected_content(backend, findings)
+    with running(backend) as insights, catalogue_of(backend) as catalogue:
+        insights.until(lambda: catalogue.content() == wanted)

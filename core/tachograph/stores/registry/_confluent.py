@@ -66,11 +66,20 @@ class ConfluentRegistry:
         Raises:
             RegistryUnavailable: the registry does not answer.
         """
-        from confluent_kafka.schema_registry import ConfigCompatibilityLevel, ServerConfig
+        from confluent_kafka.schema_registry import ConfigCompatibilityLevel, SchemaRegistryError, ServerConfig
 
         # A plain string in place of the enum's member raises AttributeError in the client.
         wanted = ServerConfig(compatibility=ConfigCompatibilityLevel.FULL_TRANSITIVE)
-        self._asked(lambda: self._client.set_config(subject, wanted))
+
+        def ask() -> None:
+            try:
+                self._client.set_config(subject, wanted)
+            except SchemaRegistryError as error:
+                if error.http_status_code not in _CONFLICTS:
+                    raise
+                self._client.set_config(subject, wanted)  # another process made the rule in this moment
+
+        self._asked(ask)
 
     def schema(self, schema_id: int) -> str | None:
         """The schema with an id, as JSON; None where there is none.

@@ -77,6 +77,23 @@ class Bucket:
                     if error.code not in {"BucketAlreadyOwnedByYou", "BucketAlreadyExists"}:
                         raise
 
+    def require(self) -> None:
+        """Refuse to begin where the bucket is known to be missing: some servers make one for whoever writes.
+
+        A server that does not answer, or does not tell, says nothing of it.
+
+        Raises:
+            InvalidSetting: it is missing.
+        """
+        try:
+            with self._translated():
+                known = self._client.bucket_exists(self._settings.bucket)
+        except (S3Unreachable, S3Refused):
+            return
+        if not known:
+            reason = f"there is no such bucket at {self._settings.url}; make it, or name the one that has the archive"
+            raise InvalidSetting("TACHO_S3_BUCKET", self._settings.bucket, reason)
+
     def put_new(self, name: str, data: bytes) -> bool:
         """Write a name that is not there yet; it is there whole or not at all, and verified when this returns.
 

@@ -39,12 +39,13 @@ def run_archive(
         status: where to answer `/healthz` and `/metrics`; None: nowhere.
 
     Raises:
-        InvalidSetting: Kafka or S3 is not set.
+        InvalidSetting: Kafka or S3 is not set, or the bucket is missing.
         StoreUnavailable: a fault of S3 or Kafka did not pass in time, or is none that passes; what was not committed is
             read again after the next start.
     """
     kafka, s3 = servers_of(backend, "archive")
     chosen, bucket = settings or ArchiveSettings(), Bucket(s3)
+    bucket.require()
     directory.mkdir(parents=True, exist_ok=True)
     metrics = ArchiveMetrics()
     with ExitStack() as opened:

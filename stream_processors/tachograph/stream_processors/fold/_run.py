@@ -40,7 +40,7 @@ def run_fold(
         status: where to answer `/healthz` and `/metrics`; None: nowhere.
 
     Raises:
-        InvalidSetting: Kafka or S3 is not set.
+        InvalidSetting: Kafka or S3 is not set, or the bucket is missing.
         StoreUnavailable: a fault of S3 or Kafka did not pass in time, or is none that passes; what was not committed is
             read again after the next start.
     """
@@ -55,6 +55,7 @@ def run_fold(
         opened.callback(outlet.close)
         patience = Patience(chosen.fault_seconds, chosen.pause_seconds, stop, metrics.faults.inc)
         bucket = Bucket(s3, connections=chosen.savers)
+        bucket.require()
         past = StoredPast(bucket, directory, patience, chosen.refresh_seconds)
         processor = FoldProcessor(
             past, Books(bucket), outlet, registry.from_wire, settings=chosen, metrics=metrics, patience=patience

@@ -8,6 +8,7 @@ and topics are never made.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterable, Callable, Sequence
 from contextlib import suppress
@@ -19,6 +20,8 @@ from tachograph.stores.backend import KafkaSettings
 from tachograph.stream_processors.insights._credentials import credentials_of
 from tachograph.stream_processors.insights._step import Arrived
 
+_LOG: Final = logging.getLogger("tachograph.insights")
+
 BATCH_MAX: Final = 500
 """Events applied at once."""
 
@@ -28,7 +31,7 @@ BUFFER_MAX: Final = 4 * BATCH_MAX
 WAIT_SECONDS: Final = 0.1
 """How long a batch that is not full waits for more."""
 
-PATIENCE_SECONDS: Final = 300.0
+PATIENCE_SECONDS: Final = 120.0
 """How long servers may fail before the process gives up, for its supervisor to start it again."""
 
 START_SECONDS: Final = 60.0
@@ -221,6 +224,8 @@ class FaustTransport:
             try:
                 await asyncio.get_running_loop().run_in_executor(None, work)
             except StoreUnavailable as error:
+                if not self.waits:
+                    _LOG.warning("tachograph: findings wait: %s", error)
                 self.waits = True
                 if time.monotonic() - began > self._patience_seconds:
                     return self.give_up(error)

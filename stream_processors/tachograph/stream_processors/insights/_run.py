@@ -10,7 +10,7 @@ from typing import Final
 
 from tachograph.core.errors import InvalidSetting, StoreUnavailable
 from tachograph.stores.backend import Backend, KafkaSettings, RedisSettings
-from tachograph.stores.kafka import GroupWatch, topic_name
+from tachograph.stores.kafka import GroupWatch, TopicMissing, topic_name
 from tachograph.stores.redis import RedisCatalogue
 from tachograph.stream_processors.insights._applier import Applier, InsightsStatistics
 from tachograph.stream_processors.insights._faust import FaustTransport
@@ -66,10 +66,12 @@ def run_insights(
 
     Raises:
         InvalidSetting: Kafka or Redis is not set.
+        TopicMissing: there are no topics to read.
         StoreUnavailable: a server failed for longer than it is waited for, or a partition stands still; everything can
             be started again.
     """
     kafka, redis = _required(backend)
+    _require_topics(kafka)
     trends = Trends()
     catalogues = Catalogues(redis, trends)
     publisher = Publisher(kafka)
@@ -89,11 +91,25 @@ def run_insights(
     return applier.statistics()
 
 
+def _require_topics(kafka: KafkaSettings) -> None:
+    """Faust waits for topics without a word; a cluster that does not answer is its concern."""
+    try:
+        with GroupWatch(kafka, topic_name(kafka, GROUP), _topics(kafka)) as watch:
+            watch.behind()
+    except TopicMissing:
+        raise
+    except StoreUnavailable:
+        return
+
+
+def _topics(kafka: KafkaSettings) -> list[str]:
+    return [topic_name(kafka, name) for name in ("findings", "replays")]
+
+
 async def _work(
     kafka: KafkaSettings, applier: Applier, idle: Callable[[], None], stop: threading.Event, stall_seconds: float
 ) -> None:
-    topics = [topic_name(kafka, name) for name in ("findings", "replays")]
-    group = topic_name(kafka, GROUP)
+    group, topics = topic_name(kafka, GROUP), _topics(kafka)
     transport = FaustTransport(kafka, group, topics, applier.apply, idle)
     stopping = asyncio.Event()
     looking = asyncio.create_task(_look(stop, stopping))
