@@ -66,3 +66,12 @@ def test_a_step_that_is_not_as_told_is_said(monkeypatch: pytest.MonkeyPatch, tmp
     assert done.code == ExitCode.DIFFERENT
     steps = done.result["steps"]
     assert [step["holds"] for step in steps] == [False, True, True, True, False, True]
+
+
+def test_it_can_be_run_again(tmp_path: Path) -> None:
+    """In the same home: each run handles a ticket of its own, since what was done for one is not done again."""
+    for _ in range(2):
+        done = tacho("--home", tmp_path, "demo", "--seed", "3")
+        assert done.code == ExitCode.OK, done.out
+    runs = tacho("--home", tmp_path, "runs", "--json").result["runs"]
+    assert [run["status"] for run in runs] == ["FINISHED"] * 4

@@ -62,6 +62,17 @@ def test_a_fork_that_had_to_stop_has_an_exit_code_of_its_own(desk: Forks, parent
     assert tacho("--home", desk.path, "fork", parent, "--from", event, "--approval", f"{event}={GRANT}").code == 0
 
 
+@pytest.mark.parametrize("value", ["NaN", "[1, -Infinity]", "{answer: 1}"])
+def test_a_result_that_is_no_json_is_refused(desk: Forks, parent: str, value: str) -> None:
+    """By its value, before anything is written."""
+    event = desk.place(parent, "clerk", "decide")
+    before = tacho("--home", desk.path, "runs", "--json").result["runs"]
+    done = tacho("--home", desk.path, "fork", parent, "--from", event, "--result", f"{event}={value}")
+    assert done.code == ExitCode.USAGE
+    assert "it is not JSON" in done.err
+    assert tacho("--home", desk.path, "runs", "--json").result["runs"] == before
+
+
 def test_code_comes_from_a_directory(desk: Forks, parent: str, tmp_path: Path) -> None:
     """Mended control logic lies where it was mended; the fork's replay finds it there."""
     text = Path(fork_fleet.__file__).read_text()

@@ -109,9 +109,14 @@ def _event_id(text: str, run_id: str) -> str:
 def _override(what: What, text: str, run_id: str) -> Override:
     event_id, value = _pair(f"--{what}", text)
     try:
-        return Override(what, _event_id(event_id, run_id), cast("object", json.loads(value)))
+        value_of = cast("object", json.loads(value, parse_constant=_no_constant))
+        return Override(what, _event_id(event_id, run_id), value_of)
     except ValueError as error:
         raise InvalidSetting(f"--{what}", value, f"it is not JSON: {error}") from error
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is none of its values")
 
 
 def ending(ended: str) -> str:

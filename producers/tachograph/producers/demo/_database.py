@@ -14,7 +14,7 @@ from tachograph.producers.demo._seeded import seeded_choice, seeded_number
 
 Row = dict[str, object]
 
-TICKET = "T-1042"
+FIRST_TICKET = 1042
 CUSTOMER = "customer-17"
 RULES_VERSION = "2026-03"
 
@@ -31,14 +31,14 @@ INSERT INTO rules VALUES
 _ITEMS = ("teapot", "desk lamp", "globe", "mirror")
 
 
-def create_database(path: Path, seed: int) -> None:
+def create_database(path: Path, seed: int, ticket: str) -> None:
     """A database with one open ticket."""
     item = seeded_choice(seed, "item", _ITEMS)
     paid = 20 + seeded_number(seed, "paid", 60) + 0.5
     text = f"The {item} arrived damaged, please refund it."
     with closing(sqlite3.connect(path)) as database:
         database.executescript(_SCHEMA)
-        database.execute("INSERT INTO tickets VALUES (?, ?, ?, ?, 'USD', ?)", (TICKET, CUSTOMER, item, paid, text))
+        database.execute("INSERT INTO tickets VALUES (?, ?, ?, ?, 'USD', ?)", (ticket, CUSTOMER, item, paid, text))
         database.commit()
 
 

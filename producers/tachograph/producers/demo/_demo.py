@@ -13,9 +13,10 @@ from tachograph.core.errors import InternalError
 from tachograph.core.ports import DemoResult, Progress
 from tachograph.producers import DirectoryTransport, Recorder
 from tachograph.producers.demo._back_office import careful_mailer, mailer
-from tachograph.producers.demo._database import CUSTOMER, TICKET
+from tachograph.producers.demo._database import CUSTOMER, FIRST_TICKET
 from tachograph.producers.demo._desk import refund_desk
 from tachograph.producers.demo._office import Office
+from tachograph.stores import Home
 
 _SECONDS_MAX = 30
 _PACKAGE = "tachograph.producers.demo"
@@ -30,7 +31,7 @@ def record_demo(home: Path, seed: int, progress: Progress) -> DemoResult:
         progress: told what happens.
     """
     progress(0, 3, "opening the office: database, HTTP service, mail server")
-    with Office(seed) as office:
+    with Office(seed, _next_ticket(home)) as office:
         progress(1, 3, "the fleet works on a ticket, in two processes")
         run_id = asyncio.run(record_fleet(home, office))
         progress(2, 3, "counting the mails of the customer")
@@ -39,13 +40,18 @@ def record_demo(home: Path, seed: int, progress: Progress) -> DemoResult:
     return DemoResult(run_id, mails, {_name_of(mailer): _name_of(careful_mailer)})
 
 
+def _next_ticket(home: Path) -> int:
+    """A number that no run of the home had: its effects are the ledger's, and would be refused."""
+    return FIRST_TICKET + sum(1 for _ in Home.open(home, create=True).catalogue.runs())
+
+
 def _name_of(entrypoint: Callable[..., object]) -> str:
     return f"{entrypoint.__module__}:{entrypoint.__qualname__}"
 
 
 async def record_fleet(home: Path, office: Office) -> str:
     """Record the fleet at work in an office; returns the run's id."""
-    entrypoint, args = f"{_PACKAGE}:refund_desk", (office.places, TICKET)
+    entrypoint, args = f"{_PACKAGE}:refund_desk", (office.places, office.ticket)
     with Recorder(home, transport=DirectoryTransport(office.mailboxes)) as recorder:
         async with recorder.run("refund-desk", entrypoint=entrypoint, args=args) as run:
             process = _start_back_office(home, office, run.context().to_text())

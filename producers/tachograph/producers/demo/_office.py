@@ -7,17 +7,23 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from tachograph.producers.demo._database import create_database
+from tachograph.producers.demo._database import FIRST_TICKET, create_database
 from tachograph.producers.demo._mail_server import MailSink
 from tachograph.producers.demo._places import Places
 from tachograph.producers.demo._service import DeskService
 
 
 class Office:
-    """A context manager around everything outside of the fleet."""
+    """A context manager around everything outside of the fleet.
 
-    def __init__(self, seed: int) -> None:
+    Args:
+        seed: varies what the ticket is about.
+        number: of the ticket: what was done for one is never done again in a home.
+    """
+
+    def __init__(self, seed: int, number: int = FIRST_TICKET) -> None:
         self._seed = seed
+        self.ticket = f"T-{number}"
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -25,7 +31,7 @@ class Office:
             self.directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="refund-desk-")))
             self.service = stack.enter_context(DeskService())
             self.mail = stack.enter_context(MailSink())
-            create_database(self.directory / "desk.db", self._seed)
+            create_database(self.directory / "desk.db", self._seed, self.ticket)
             self._stack = stack.pop_all()
         return self
 
