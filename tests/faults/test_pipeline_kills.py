@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import subprocess
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
-from pipeline import ROLES, Pipeline, drained, work
+from pipeline import ROLES, SECONDS_MAX, Pipeline, drained, work
 from services import fresh_backend, own_kafka
 from tachograph.control.dev import _kafka
 from tachograph.stores.backend import KafkaSettings
+from tachograph.stores.kafka import Record
+from tachograph.stream_processors.archive._processor import ArchiveProcessor
+from tachograph.stream_processors.fold._processor import FoldProcessor
 
 NIGHTLY = os.environ.get("TACHO_NIGHTLY") == "1"
 ROUNDS = 12 if NIGHTLY else 2
@@ -107,15 +112,49 @@ def test_everybody_is_killed_at_random(tmp_path: Path) -> None:
             members.end(role)
 
 
-def test_members_come_and_go(tmp_path: Path) -> None:
-    """A storm of rebalances in every group while a fleet is recorded."""
-    pipeline = Pipeline(fresh_backend(tmp_path), tmp_path)
+class Takers:
+    """Which processors took records, of each kind: who takes some has partitions."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._seen: dict[type, set[int]] = {}
+        self._kept: list[object] = []
+        for kind in (ArchiveProcessor, FoldProcessor):
+            self._seen[kind] = set()
+            patch.setattr(kind, "take", self._noting(kind, kind.take))
+
+    def _noting(self, kind: type, take: Callable[..., None]) -> Callable[..., None]:
+        def noting(processor: object, records: Sequence[Record]) -> None:
+            if records and id(processor) not in self._seen[kind]:
+                self._seen[kind].add(id(processor))
+                self._kept.append(processor)  # or another would get its id
+            take(processor, records)
+
+        return noting
+
+    def work_until(self, members: int, some: Callable[[], object]) -> None:
+        """Until so many processors of each kind have taken records since the start."""
+        end = monotonic() + SECONDS_MAX
+        while any(len(seen) < members for seen in self._seen.values()):
+            assert monotonic() < end, f"not {members} of each took records: {self._seen}"
+            some()
+            threading.Event().wait(0.3)
+
+
+def test_members_come_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A storm of rebalances in every group while a fleet is recorded: everybody who comes gets a share, and gives it back."""
+    pipeline, takers = Pipeline(fresh_backend(tmp_path), tmp_path), Takers(monkeypatch)
+    numbers = itertools.count()
     with pipeline.processors(), pipeline.recorder() as recorder:
+
+        def some() -> None:
+            work(recorder, f"some {next(numbers)}")
+
+        takers.work_until(1, some)
         for number in range(ROUNDS):
             with pipeline.processors("archive", "fold", name=f"second-{number}"):
-                work(recorder, f"two {number}", calls=40)
+                takers.work_until(2 + 2 * number, some)
                 with pipeline.processors(name=f"third-{number}"):
-                    work(recorder, f"three {number}", calls=40)
+                    takers.work_until(3 + 2 * number, some)
             work(recorder, f"one {number}", calls=40)
         assert drained(recorder)
         recorder.close()
