@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from confluent_kafka.admin import AdminClient
 
 from archive_topology import wait_until
@@ -16,6 +17,10 @@ from pipeline import Pipeline, drained, work
 from services import Own, Running, fresh_backend, own_kafka
 from tachograph.control.dev._cache import cache_directory
 from tachograph.control.dev._fetch import Programs
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnhandledThreadExceptionWarning"  # aiokafka's thread, where a broker goes away while it stops
+)
 
 NIGHTLY = os.environ.get("TACHO_NIGHTLY") == "1"
 ROUNDS = 3 if NIGHTLY else 1

@@ -24,6 +24,10 @@ from tachograph.stores.kafka import Record
 from tachograph.stream_processors.archive._processor import ArchiveProcessor
 from tachograph.stream_processors.fold._processor import FoldProcessor
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnhandledThreadExceptionWarning"  # aiokafka's thread, where a broker goes away while it stops
+)
+
 NIGHTLY = os.environ.get("TACHO_NIGHTLY") == "1"
 ROUNDS = 12 if NIGHTLY else 2
 PROCESS = Path(__file__).parents[1] / "pipeline_process.py"

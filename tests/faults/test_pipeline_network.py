@@ -6,12 +6,18 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from pipeline import Pipeline, drained, work
 from proxies import Link, kafka_behind_proxy, toxiproxy
 from services import fresh_backend
 from tachograph.control.dev._ports import HOST, Ports
 from tachograph.producers import Recorder
 from tachograph.stores.backend import KafkaSettings
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnhandledThreadExceptionWarning"  # aiokafka's thread, where a broker goes away while it stops
+)
 
 IMPATIENT = {"socket.timeout.ms": "1500", "request.timeout.ms": "1000", "connections.max.idle.ms": "4000"}
 

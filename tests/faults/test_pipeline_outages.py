@@ -16,6 +16,10 @@ from tachograph.stores import rebuild
 from tachograph.stores.backend import KafkaSettings, RedisSettings, RegistrySettings, Secret
 from tachograph.stores.s3 import Bucket
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnhandledThreadExceptionWarning"  # aiokafka's thread, where a broker goes away while it stops
+)
+
 IMPATIENT = {"socket.timeout.ms": "1000", "request.timeout.ms": "500", "connections.max.idle.ms": "3000"}
 """Of librdkafka, far below what an outage in these tests takes."""
 

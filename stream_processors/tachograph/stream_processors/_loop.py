@@ -19,6 +19,10 @@ from tachograph.stream_processors._sources import monotonic_s
 
 _LOG: Final = logging.getLogger("tachograph.processors")
 
+_STUCK_SECONDS: Final = 60.0
+"""A partition that holds records, of a consumer that brings none, ends the process after so long: librdkafka has stood still
+for ever after a change of leaders."""
+
 _LAG_SECONDS: Final = 10.0
 """How often the broker is asked how far it is ahead: a fetch that is stuck hears of nothing."""
 
@@ -79,7 +83,7 @@ class Loop:
         self._stop = stop
         self._consumer: EventConsumer | None = None
         self._watchdog = Watchdog(pace.stall_seconds, self._stuck)
-        self._asked_s = 0.0
+        self._asked_s = self._busy_s = 0.0
 
     def run(self, kafka: KafkaSettings, topic: str, status: StatusAddress | None, metrics: CollectorRegistry) -> None:
         """Read a topic until told to stop, then once more take care of what is held.
@@ -95,11 +99,24 @@ class Loop:
                 opened.callback(server.stop)
             self._watchdog.start()
             opened.callback(self._watchdog.stop)
+            self._busy_s = monotonic_s()
             while not self._stop.is_set():
-                self._processor.take(consumer.poll(self._pace.batch_records, self._pace.poll_seconds))
+                records = consumer.poll(self._pace.batch_records, self._pace.poll_seconds)
+                came_s = monotonic_s()
+                self._processor.take(records)
                 self._watchdog.beat()
                 self._ask_lag(consumer)
+                self._require_moving(kafka, busy=bool(records) or monotonic_s() - came_s > 1)
             self._processor.drain()
+
+    def _require_moving(self, kafka: KafkaSettings, *, busy: bool) -> None:
+        now = monotonic_s()
+        if busy:
+            self._busy_s = now
+        elif now - self._busy_s >= _STUCK_SECONDS and (still := self._stuck(_STUCK_SECONDS)):
+            raise StoreUnavailable(
+                f"kafka {kafka.bootstrap}", f"{', '.join(still)} did not move for {_STUCK_SECONDS:.0f} s"
+            )
 
     def _joined(self, kafka: KafkaSettings, topic: str) -> EventConsumer:
         """A member of the group, whose partitions the processor hears of."""
