@@ -23,12 +23,12 @@ from tachograph.stores.s3 import Bucket
 _RUN_ID: Final = "long"
 _AGENTS: Final = 8
 _SEGMENT_EVENTS: Final = 20_000
-_TAIL: Final = 0.01
-"""Of the longer run's events, so many lie between the snapshot and the event, in the shorter run as well."""
+_TAIL: Final = 4_000
+"""Events between the snapshot and the event."""
 _TAIL_EVENTS_MIN: Final = 1_000
 """So many later, every agent has heard of all that the snapshot holds."""
-_EIGHTH: Final = 9 / 8
-"""By so much a run grows from one snapshot of the fold to the next."""
+_APART: Final = 5_000
+"""By so many events a run of few agents grows from one snapshot of the fold to the next."""
 _TIMES: Final = 5
 _CAUSED: Final = 2
 
@@ -61,11 +61,11 @@ def _kind(at: int, seq: int) -> tuple[str, dict[str, object]]:
 
 
 @cache
-def _archived(count: int, tail: int) -> tuple[Home, EventId]:
+def _archived(count: int) -> tuple[Home, EventId]:
     """A home before the archive of a run, with the snapshots that the fold makes, and an event near its end."""
     settings = s3(f"cut-{os.getpid()}-{count}")
     bucket, snapshots = Bucket(settings), SnapshotStore(Bucket(settings), "default")
-    folding, due, asked = Folding(empty(_RUN_ID)), _due(count - 100 - tail), count - 100
+    folding, due, asked = Folding(empty(_RUN_ID)), _due(count - 100 - _TAIL), count - 100
     event_id = EventId(_RUN_ID, "", 1, 0)
     events = _events(count)
     while records := list(islice(events, _SEGMENT_EVENTS)):
@@ -82,28 +82,24 @@ def _archived(count: int, tail: int) -> tuple[Home, EventId]:
     return Home.open(key.parent / "home", create=True, backend=backend), event_id
 
 
-def _due(last: float) -> frozenset[int]:
+def _due(last: int) -> frozenset[int]:
     """The numbers of the events behind which there is a snapshot."""
-    due, at = set[int](), last
-    while at > _TAIL_EVENTS_MIN:
-        due.add(int(at))
-        at /= _EIGHTH
-    return frozenset(due)
+    return frozenset(range(last, _TAIL_EVENTS_MIN, -_APART))
 
 
 def at_event() -> Subject:
-    """Wall time of the state at an event, a hundredth of the run behind a snapshot."""
-    return lambda count: _timed(count, count, _state)
+    """Wall time of the state at an event, behind a snapshot by most of what lies between two."""
+    return lambda count: _timed(count, _state)
 
 
 def at_event_tenth() -> Subject:
     """The same, as far behind a snapshot, in a run of a tenth."""
-    return lambda count: _timed(count // 10, count, _state)
+    return lambda count: _timed(count // 10, _state)
 
 
 def whole() -> Subject:
     """Wall time of reading and folding the whole run."""
-    return lambda count: _timed(count, count, _fold, 1)
+    return lambda count: _timed(count, _fold, 1)
 
 
 def _fold(home: Home, event_id: EventId) -> None:
@@ -148,8 +144,8 @@ def _state(home: Home, event_id: EventId) -> None:
         raise AssertionError(event_id)
 
 
-def _timed(count: int, longer: int, ask: Callable[[Home, EventId], None], times: int = _TIMES) -> Figures:
-    home, event_id = _archived(count, max(_TAIL_EVENTS_MIN, int(longer * _TAIL)))
+def _timed(count: int, ask: Callable[[Home, EventId], None], times: int = _TIMES) -> Figures:
+    home, event_id = _archived(count)
     _state(home, event_id)  # what the segments tell is fetched once
 
     def work(times: int) -> None:

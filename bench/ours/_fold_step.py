@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 from time import process_time
 
 from bench._measure import Figures, Subject
@@ -104,7 +105,7 @@ def _small(runs: int) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _folded(rows: Iterator[tuple[bytes, bytes]]) -> Figures:
-    """CPU of adding records and of writing down what the checkpoints ask for, microseconds for one record."""
+    """CPU of adding records and of writing down what the checkpoints ask for, microseconds for one record; peak memory, MiB."""
     step = FoldStep(_Nothing())
     add = step.add
     offset, spent = 0, 0.0
@@ -118,7 +119,13 @@ def _folded(rows: Iterator[tuple[bytes, bytes]]) -> Figures:
         spent += process_time() - began
     if step.statistics().poison:
         raise AssertionError(step.statistics())
-    return {"cpu_us": spent / offset * 1e6}
+    return {"cpu_us": spent / offset * 1e6, "peak_mib": _peak_mib()}
+
+
+def _peak_mib() -> float:
+    """The most memory this process had at once; of its own, which `getrusage` does not tell from its parent's."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def _written(checkpoint: Checkpoint) -> int:

@@ -13,7 +13,7 @@ from schemas_support import payload_of
 from tachograph.core.errors import CorruptPayload
 from tachograph.core.findings import Finding, RunFinding, RunStatus
 from tachograph.core.state import RunState
-from tachograph.schemas import decode, decode_meta
+from tachograph.schemas import EffectState, decode, decode_meta
 from tachograph.stream_processors.fold import Book, Checkpoint, FoldLimits, FoldStep, Open, book_bytes, book_of
 
 
@@ -64,16 +64,51 @@ def long_run(calls: int, clock: Clock | None = None) -> list[bytes]:
     return small_fleet("long", calls=calls, clock=clock)[:-3]
 
 
-def test_a_run_is_stored_when_it_grew() -> None:
-    """By so many events and such a part of what was stored: the states written stay in proportion to the last one."""
-    step = FoldStep(Past(), FoldLimits(snapshot_events_min=100))
-    offset, stored = 0, []
-    for payload in long_run(calls=1000):
+def effects_of(run_id: str, effects: int) -> list[bytes]:
+    """A run that has not ended, and all whose calls are effects."""
+    clock = Clock()
+    root, agent = Chain(run_id, "run", clock), Chain(run_id, "mailer", clock)
+    payloads = [root.run_started(), agent.agent_started(root.latest)]
+    for number in range(effects):
+        payloads.append(agent.call_started("send", number, key=str(number)))
+        moved = (agent.event_id, "send", str(number))
+        payloads.append(agent.moved(*moved, EffectState.PLANNED, EffectState.EXECUTING))
+    return payloads
+
+
+def events_stored(payloads: Iterable[bytes], limits: FoldLimits) -> list[RunState]:
+    """What of a run is stored when a checkpoint is made behind every event: events and effects, as they were then."""
+    step, offset, stored = FoldStep(Past(), limits), 0, list[RunState]()
+    for payload in payloads:
         offset = add(step, [payload], offset)
-        stored += [state.events for state in step.checkpoint().snapshots]
+        stored += [replace(state, effects=dict(state.effects)) for state in step.checkpoint().snapshots]
+    return stored
+
+
+def test_a_run_is_stored_when_it_grew() -> None:
+    """By so many events, however long it is: what lies behind a snapshot does not grow with the run."""
+    stored = [state.events for state in events_stored(long_run(calls=1000), FoldLimits(snapshot_events_min=100))]
+    things = 3 + 2  # agents and what they call
+    assert stored[-1] > 3_500
+    assert all(after - before <= 50 * things for before, after in pairwise(stored))
+
+
+def test_a_state_that_grows_with_its_run_is_stored_ever_further_apart() -> None:
+    """By an eighth, so that all that is written stays in proportion to the last state."""
+    limits = FoldLimits(snapshot_events_min=100, snapshot_item_events=1_000_000)
+    stored = [state.events for state in events_stored(long_run(calls=1000), limits)]
     assert stored[:9] == [100, 200, 300, 400, 500, 600, 700, 800, 900]
     assert all(after - before >= before // 8 for before, after in pairwise(stored[9:]))
     assert sum(stored) < 12 * stored[-1]
+
+
+def test_what_is_written_down_is_in_proportion_to_the_events() -> None:
+    """Whatever of its state grows: here every call is an effect in the ledger."""
+    limits = FoldLimits(snapshot_events_min=100)
+    stored = events_stored(effects_of("long", 300), limits)
+    events = stored[-1].events
+    assert len(stored[-1].effects) > events // 10
+    assert sum(len(state.effects) for state in stored) <= 12 * events
 
 
 def test_offsets_never_pass_what_is_not_stored() -> None:

@@ -11,8 +11,12 @@ class FoldLimits:
 
     snapshot_events_min: int = 5_000
     """A run is stored when it grew by so many events,"""
+    snapshot_item_events: int = 50
+    """and by so many for each thing that its state holds: what writing it down costs is spread over them, and what lies behind
+    a snapshot does not grow with the run's length;"""
     snapshot_growth: int = 8
-    """and by this part (an eighth) of what was stored: so the bytes written stay within some times the last state's."""
+    """or by this part (an eighth) of what was stored, where that is less: a state that grows with its run is written some
+    times over at most."""
     small_events_max: int = 2_000
     """A run that ended and is no larger is not stored: folding it again from the archive takes a hundredth of a second."""
     quiet_ms: int = 60_000

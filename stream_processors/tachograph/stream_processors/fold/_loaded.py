@@ -107,7 +107,9 @@ class Loaded:
     def is_grown(self, limits: FoldLimits) -> bool:
         """Whether a snapshot is due by its growth."""
         grown = self.state.events - self.kept
-        return grown >= max(limits.snapshot_events_min, self.kept // limits.snapshot_growth)
+        if grown < limits.snapshot_events_min:
+            return False
+        return grown >= min(self.kept // limits.snapshot_growth, _items(self.state) * limits.snapshot_item_events)
 
     def is_small(self, limits: FoldLimits) -> bool:
         """Whether it ended, is in no snapshot, and is folded from the archive sooner than read from one."""
@@ -177,3 +179,11 @@ def _is_better(new: RunState, old: RunState) -> bool:
     if any(stream not in new.agents or new.agents[stream].seq < agent.seq for stream, agent in old.agents.items()):
         return False
     return new.events > old.events
+
+
+def _items(state: RunState) -> int:
+    """About how many things there are to write down."""
+    of_run = len(state.effects) + len(state.in_flight) + len(state.early) + len(state.approvals)
+    of_run += len(state.unrecorded) + len(state.erased) + len(state.gaps)
+    agents = state.agents.values()
+    return of_run + sum(1 + len(agent.open_calls) + len(agent.values) + len(agent.artifacts) for agent in agents)
