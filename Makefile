@@ -56,7 +56,7 @@ $(BENCH_VENV)/.installed: pyproject.toml
 bench: $(BENCH_VENV)/.installed ## Measure against the baselines and print the table
 	$(BENCH_VENV)/bin/python -m bench $(BENCH)
 
-nightly: $(STAMP) ## The tests at full size: thousands of random programs, every crash point
+nightly: $(STAMP) ## The tests at full size: thousands of random programs, more kills
 	TACHO_NIGHTLY=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 wheel: $(STAMP) ## Build the wheel into dist/

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ from tachograph.stores import FindingKind, Home, verify_home
 from tachograph.stores._verify_raw import redacted_of
 
 SCRIPT = Path(__file__).parent / "raw_process.py"
-EFFECTS = 2 if os.environ.get("TACHO_NIGHTLY") == "1" else 1
+EFFECTS = 2
 RAW = {FindingKind.RAW_CHANGED, FindingKind.RAW_MISSING, FindingKind.RAW_UNCHECKED}
 
 

@@ -6,7 +6,6 @@ strace kills it at the n-th call of one kind; what is left behind is then compar
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -26,21 +25,17 @@ from tachograph.stores import Home
 
 FLEET = Path(__file__).parent.parent / "recorded_fleet.py"
 EFFECTS = 3
-NIGHTLY = os.environ.get("TACHO_NIGHTLY") == "1"
 
 CALLS = ("write", "fdatasync", "fsync", "rename", "mkdir", "link")
 """The system calls by which a recording reaches the disk."""
 
 SWEEPS = [*(("writes", call) for call in CALLS), ("writes_async", "write"), ("writes_async", "fdatasync")]
 
-POINTS_MAX = 1_000 if NIGHTLY else 3
-"""Points of one system call: all of them at night; first, middle and last otherwise."""
-
 
 @pytest.mark.parametrize(("role", "call"), SWEEPS)
 def test_a_recording_killed_at_any_system_call_is_whole(tmp_path: Path, role: str, call: str) -> None:
     """Whatever point the process dies at, the home tells the truth about every effect."""
-    for point in _points(_counts(role)[call]):
+    for point in range(1, _counts(role)[call] + 1):
         home = tmp_path / f"{call}-{point}"
         acknowledged = _run(role, home, f"inject={call}:signal=KILL:when={point}")
         _check(home, acknowledged)
@@ -105,9 +100,3 @@ def _counts(role: str) -> dict[str, int]:
         assert len(_run(role, home)) == EFFECTS
         trace = (home / "trace").read_text()
     return {call: sum(f" {call}(" in line for line in trace.splitlines()) for call in CALLS}
-
-
-def _points(count: int) -> list[int]:
-    if count <= POINTS_MAX:
-        return list(range(1, count + 1))
-    return sorted({1 + round(index * (count - 1) / (POINTS_MAX - 1)) for index in range(POINTS_MAX)})

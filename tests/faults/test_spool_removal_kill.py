@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from itertools import count
 from pathlib import Path
 
 from removal import acknowledged, archived, check, in_child, looked_at, recorded, servers, spools, swept
-
-STEP = 1 if os.environ.get("TACHO_NIGHTLY") == "1" else 5
-"""Between two places in which it dies."""
 
 
 def test_whoever_removes_spools_may_die_at_any_step(tmp_path: Path) -> None:
@@ -21,7 +17,7 @@ def test_whoever_removes_spools_may_die_at_any_step(tmp_path: Path) -> None:
     archived(home, backend)
     before = looked_at(home, backend)
     number = 1
-    for number in count(1, STEP):
+    for number in count(1):
         struck = tmp_path / f"struck{number}"
         shutil.copytree(home, struck)
         died = in_child(lambda home=struck: swept(home, backend), number, struck / "log")  # type: ignore[misc]  # bound
