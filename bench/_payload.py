@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import random
 
+SEQUENTIAL_CALLS = 8_000
+BATCHED_CALLS = 10_000
+"""Calls of a replayed run, one by one and ten at a time, ours and Temporal's alike."""
+
 _WORDS = (
     "refund order ticket customer flight invoice policy cancel change seat baggage economy business amount date "
     "passenger reservation confirm certificate payment card balance travel insurance weather airport agent please "

@@ -6,6 +6,7 @@ import asyncio
 import os
 
 from bench._measure import Subject, fresh_directory, timed
+from bench._payload import BATCHED_CALLS, SEQUENTIAL_CALLS
 from bench.ours import _fleet
 from tachograph.core.ports import ReplayOptions
 from tachograph.core.redaction import NO_REDACTION
@@ -14,19 +15,18 @@ from tachograph.producers import Recorder
 from tachograph.replay_workers import replay
 from tachograph.stores import Home
 
-_CALLS = 10_000
 _BULK_RUNS = 100
 _BULK_CALLS = 200
 
 
 def sequential() -> Subject:
     """One call after another, through the service, in a child process."""
-    return _subject(_fleet.sequential)
+    return _subject(_fleet.sequential, SEQUENTIAL_CALLS)
 
 
 def batched() -> Subject:
     """Ten concurrent calls at a time."""
-    return _subject(_fleet.batched)
+    return _subject(_fleet.batched, BATCHED_CALLS)
 
 
 def bulk_one() -> Subject:
@@ -56,10 +56,10 @@ def _bulk(jobs: int) -> Subject:
     return lambda _: timed(replayed, 1)
 
 
-def _subject(entrypoint: object) -> Subject:
+def _subject(entrypoint: object, calls: int) -> Subject:
     home = fresh_directory() / "home"
     recorder = Recorder(home, redaction=NO_REDACTION)
-    asyncio.run(recorder.record(entrypoint, _CALLS))  # type: ignore[arg-type]
+    asyncio.run(recorder.record(entrypoint, calls))  # type: ignore[arg-type]
     recorder.close()
     run_id = recorder.latest_run_id or ""
 
@@ -69,4 +69,4 @@ def _subject(entrypoint: object) -> Subject:
             raise AssertionError(result.verdict.status)
 
     # The whole service: opening the home, starting the child and ending it, too.
-    return lambda _: {name: value / _CALLS for name, value in timed(replayed, 1).items()}
+    return lambda _: {name: value / calls for name, value in timed(replayed, 1).items()}
