@@ -69,6 +69,7 @@ def _as_json(row: Measured) -> dict[str, object]:
     return {
         "work": comparison.work,
         "figure": comparison.figure,
+        "baseline_figure": comparison.baseline_figure or comparison.figure,
         "baseline": comparison.baseline,
         "ours": row.ours,
         "theirs": row.baseline,

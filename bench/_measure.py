@@ -66,6 +66,8 @@ class Comparison:
     """The ratio ours / baseline must not exceed it."""
     count: int
     stretch: float | None = None
+    baseline_figure: str | None = None
+    """The baseline's figure, where it is not the one of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,11 @@ def measure(comparisons: list[Comparison], rounds: int, scale: float) -> list[Me
         for worker in workers.values():
             worker.__exit__(None, None, None)
     return [
-        Measured(row, _median(taken[row.ours], row.figure), _median(taken[row.baseline], row.figure))
+        Measured(
+            row,
+            _median(taken[row.ours], row.figure),
+            _median(taken[row.baseline], row.baseline_figure or row.figure),
+        )
         for row in comparisons
     ]
 

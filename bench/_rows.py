@@ -46,6 +46,15 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
     ),
     "wait": (
         Comparison("caller's wait, median", "p50_us", f"{_RECORD}:call_wait", f"{_SPANS}:span_wait", 0.5, 2000, 0.25),
+        Comparison(
+            "caller's wait, p99 beside the span's median",
+            "p99_us",
+            f"{_RECORD}:call_wait",
+            f"{_SPANS}:span_wait",
+            2.0,
+            2000,
+            baseline_figure="p50_us",
+        ),
     ),
     "effect": (
         Comparison(
@@ -55,6 +64,15 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
             f"{_FLOORS}:durable_write",
             1.5,
             300,
+            1.2,
+        ),
+        Comparison(
+            "the same, eight at a time",
+            "wall_us",
+            f"{_RECORD}:durable_effects",
+            f"{_FLOORS}:durable_writes",
+            1.5,
+            800,
             1.2,
         ),
     ),

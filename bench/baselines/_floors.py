@@ -15,6 +15,10 @@ from bench._measure import Subject, fresh_directory, timed
 from bench._payload import pairs
 
 _PAIRS = pairs(256)
+
+GROUP = 8
+"""Effects that are on their way together, ours and the floor's alike."""
+
 _NOW_US = 1_772_355_000_000_000
 _META = [
     {"name": "hash", "type": "bytes"},
@@ -36,12 +40,21 @@ _FINISHED = _schema("Finished", ("call_id", "long"), ("outcome", "string"), ("re
 
 def durable_write() -> Subject:
     """write + fdatasync of what an effect must have on disk before it leaves, one by one."""
+    return _durable(1)
+
+
+def durable_writes() -> Subject:
+    """The same in groups: one write and one fdatasync for as many as are on their way together."""
+    return _durable(GROUP)
+
+
+def _durable(together: int) -> Subject:
     file = os.open(fresh_directory() / "log", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     blobs = [orjson.dumps(arguments) + bytes(400) for arguments, _ in _PAIRS]
 
     def work(count: int) -> None:
-        for index in range(count):
-            os.write(file, blobs[index % 256])
+        for index in range(0, count, together):
+            os.write(file, b"".join([blobs[number % 256] for number in range(index, index + together)]))
             os.fdatasync(file)
 
     return lambda count: timed(work, count)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from bench._measure import Figures, Subject, fresh_directory, timed, waits
 from bench._payload import pairs
+from bench.baselines._floors import GROUP
 from tachograph.core.boundary import SyncAgent
 from tachograph.core.redaction import DEFAULT_POLICY, NO_REDACTION, RedactionPolicy
 from tachograph.producers import Recorder, tool
@@ -42,6 +45,11 @@ class _Fleet:
 
 @tool(effect="write")
 def _effect(arguments: dict[str, object]) -> str:
+    return "done"
+
+
+@tool(effect="write")
+async def _effect_async(arguments: dict[str, object]) -> str:
     return "done"
 
 
@@ -91,6 +99,19 @@ def durable_effect() -> Subject:
             fleet.effect(index)
 
     return lambda count: timed(work, count)
+
+
+def durable_effects() -> Subject:
+    """The same of effects that are on their way together: tasks of one event loop, which share a sync."""
+    recorder = Recorder(fresh_directory() / "home", redaction=NO_REDACTION)
+
+    async def groups(count: int) -> None:
+        async with recorder.run("bench") as run, run.agent("worker") as agent:
+            for index in range(0, count, GROUP):
+                together = range(index, index + GROUP)
+                await asyncio.gather(*(agent.call(_effect_async, _PAIRS[number % 256][0]) for number in together))
+
+    return lambda count: timed(lambda count: asyncio.run(groups(count)), count)
 
 
 def _calls(policy: RedactionPolicy, *, addressed: bool = False, raw: bool = False) -> Subject:
