@@ -93,9 +93,7 @@ def _run(piped: client.client.Pipeline, finding: RunFinding) -> None:
 
 def _effect(piped: client.client.Pipeline, finding: EffectFinding) -> None:
     row = finding.row
-    place = {f"{finding.stamp[0]:020}/{row.effect_id}": 0}
     piped.hset("findings:effect", finding.key, finding_bytes(finding))
-    piped.zadd("effects", place)
-    piped.zadd(f"effects:{row.run_id}", place)
-    piped.zadd(f"ledger:{ledger_digest(row.name, row.idempotency_key or '')}", place)
+    piped.sadd(f"effects-of:{row.run_id}", row.effect_id)
+    piped.sadd(f"effects-under:{ledger_digest(row.name, row.idempotency_key or '')}", row.effect_id)
     piped.hset("counts", row.run_id, "1 1")

@@ -28,8 +28,8 @@ from tachograph.stores._sources import random_name
 from tachograph.stores.backend import RedisSettings
 from tachograph.stores.redis._client import Client
 from tachograph.stores.redis._keys import COUNTS, EFFECTS, HITS, LEDGER, RUNS, SIGNATURE, SIGNATURES, prefix_of
-from tachograph.stores.redis._replies import list_of, read_finding, texts_of
-from tachograph.stores.redis._rows import SignatureRow
+from tachograph.stores.redis._replies import content_of, list_of, read_finding, texts_of
+from tachograph.stores.redis._rows import SignatureRow, effect_rows
 from tachograph.stores.redis._script import APPLY, arguments_of, ledger_digest
 
 BATCH: Final = 500
@@ -96,8 +96,11 @@ class RedisCatalogue:
 
     def effects(self, run_id: str | None = None) -> Sequence[EffectRow]:
         """The effects of a run, or all; in the order in which they last moved."""
-        members = self._members(EFFECTS if run_id is None else f"{EFFECTS}:{run_id}")
-        return self._effects([member.partition("/")[2] for member in members])
+        if run_id is None:
+            found = map(read_finding, self._values(f"{self.prefix}findings:effect"))
+            every = {one.key: one for one in found if isinstance(one, EffectFinding)}  # a scan may tell one twice
+            return effect_rows(every.values())
+        return effect_rows(self._effects(self._texts("SMEMBERS", self.prefix + EFFECTS + run_id)))
 
     def effect(self, effect_id: str) -> EffectRow:
         """One effect.
@@ -105,8 +108,8 @@ class RedisCatalogue:
         Raises:
             UnknownEffect: there is none.
         """
-        for row in self._effects([effect_id]):
-            return row
+        for finding in self._effects([effect_id]):
+            return finding.row
         raise UnknownEffect(effect_id, f"there is none in {self._client.name}")
 
     def find(self, tenant: str, name: str, idempotency_key: str) -> PastEffect | None:
@@ -114,15 +117,13 @@ class RedisCatalogue:
         if tenant != self.tenant:
             return None
         place = f"{self.prefix}{LEDGER}{ledger_digest(name, idempotency_key)}"
-        for member in texts_of(self._client.call("ZRANGE", place, 0, 0, "REV")):
-            for row in self._effects([member.partition("/")[2]]):
-                return PastEffect(row.effect_id, tenant, name, idempotency_key, row.state)
-        return None
+        found = effect_rows(self._effects(self._texts("SMEMBERS", place)))
+        return PastEffect(found[-1].effect_id, tenant, name, idempotency_key, found[-1].state) if found else None
 
     def state(self, effect_id: str) -> EffectState | None:
         """Where an effect stands, whoever moved it last; None where it is not known."""
-        for row in self._effects([effect_id]):
-            return row.state
+        for finding in self._effects([effect_id]):
+            return finding.row.state
         return None
 
     def signatures(self) -> Sequence[SignatureRow]:
@@ -215,14 +216,11 @@ class RedisCatalogue:
         """All that is kept, by key without its prefix: what two catalogues are compared by."""
         names = sorted(set(self.key_names()))
         kinds = texts_of(self._client.calls([("TYPE", name) for name in names])) if names else []
-        commands = {"hash": ("HGETALL",), "zset": ("ZRANGE",)}
-        read = [
-            (*commands[kind], name) if kind == "hash" else (*commands[kind], name, 0, -1)
-            for name, kind in zip(names, kinds, strict=True)
-        ]
+        commands = {"hash": ("HGETALL",), "set": ("SMEMBERS",), "zset": ("ZRANGE", 0, -1)}
+        read = [(commands[kind][0], name, *commands[kind][1:]) for name, kind in zip(names, kinds, strict=True)]
         answers = self._client.calls(read) if read else []
         found = zip(names, kinds, answers, strict=True)
-        return {name.removeprefix(self.prefix): _content(kind, answer) for name, kind, answer in found}
+        return {name.removeprefix(self.prefix): content_of(kind, answer) for name, kind, answer in found}
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -245,7 +243,10 @@ class RedisCatalogue:
         return arguments_of(finding)
 
     def _members(self, name: str) -> list[str]:
-        return texts_of(self._client.call("ZRANGE", self.prefix + name, 0, -1))
+        return self._texts("ZRANGE", self.prefix + name, 0, -1)
+
+    def _texts(self, *words: str | int) -> list[str]:
+        return texts_of(self._client.call(*words))
 
     def _rows(self, run_ids: Sequence[str]) -> Iterator[RunRow]:
         keys = [f"run/{run_id}" for run_id in run_ids]
@@ -261,8 +262,9 @@ class RedisCatalogue:
             effects, unknown = (int(number) for number in cast("bytes", count or b"0 0").split())
             yield replace(finding.row, effects=effects, unknown_effects=unknown)
 
-    def _effects(self, effect_ids: Sequence[str]) -> list[EffectRow]:
-        rows: list[EffectRow] = []
+    def _effects(self, effect_ids: Sequence[str]) -> list[EffectFinding]:
+        """Those that are known, in the order in which they are asked for."""
+        known: list[EffectFinding] = []
         for part in _parts(effect_ids):
             keys = [f"effect/{effect_id}" for effect_id in part]
             found = list_of(self._client.call("HMGET", f"{self.prefix}findings:effect", *keys))
@@ -271,8 +273,8 @@ class RedisCatalogue:
                 if finding is not None and (not isinstance(finding, EffectFinding) or finding.key != key):
                     raise StoreUnavailable(self._client.name, f"it answered {key!r} with something else; try again")
                 if isinstance(finding, EffectFinding):
-                    rows.append(finding.row)
-        return rows
+                    known.append(finding)
+        return known
 
     def _finding(self, kind: str, key: str) -> Finding | None:
         value = self._client.call("HGET", f"{self.prefix}findings:{kind}", key)
@@ -290,10 +292,3 @@ class ForeignTenant(StoreUnavailable):
 
 def _parts(items: Sequence[str]) -> Iterator[Sequence[str]]:
     return (items[start : start + _READ] for start in range(0, len(items), _READ))
-
-
-def _content(kind: str, answer: object) -> object:
-    if kind == "zset":
-        return sorted(texts_of(answer))
-    flat = list_of(answer)
-    return {cast("bytes", flat[at]).decode(): cast("bytes", flat[at + 1]) for at in range(0, len(flat), 2)}

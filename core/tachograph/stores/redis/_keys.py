@@ -19,14 +19,14 @@ FINDINGS: Final = "findings:"
 RUNS: Final = "runs"
 """Sorted by member: `FIRST_HLC/RUN_ID`."""
 
-EFFECTS: Final = "effects"
-"""Sorted by member: `HLC/EFFECT_ID`; with `:RUN_ID` behind it, those of a run."""
+EFFECTS: Final = "effects-of:"
+"""With a run id behind it: the set of the ids of its effects."""
 
 COUNTS: Final = "counts"
 """Hash of run id to `EFFECTS UNKNOWN`."""
 
-LEDGER: Final = "ledger:"
-"""With a digest of tool and idempotency key behind it: sorted by member, `HLC/EFFECT_ID`, of the effects that count."""
+LEDGER: Final = "effects-under:"
+"""With a digest of tool and idempotency key behind it: the set of the ids of the effects that count."""
 
 SIGNATURES: Final = "signatures"
 """Hash of a signature's name to how many runs show it."""

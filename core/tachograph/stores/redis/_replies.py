@@ -20,3 +20,11 @@ def list_of(answer: object) -> list[object]:
 def texts_of(answer: object) -> list[str]:
     """An answer that is a list of texts."""
     return [item.decode() if isinstance(item, bytes) else str(item) for item in list_of(answer)]
+
+
+def content_of(kind: str, answer: object) -> object:
+    """What a key of a kind holds: a hash as a dictionary, members sorted."""
+    if kind != "hash":
+        return sorted(texts_of(answer))
+    flat = list_of(answer)
+    return {cast("bytes", flat[at]).decode(): cast("bytes", flat[at + 1]) for at in range(0, len(flat), 2)}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from tachograph.core.findings import EffectFinding, EffectRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +19,8 @@ class SignatureRow:
     """When the first of them began: microseconds since 1970."""
     last_us: int
     """When the last of them began."""
+
+
+def effect_rows(findings: Iterable[EffectFinding]) -> list[EffectRow]:
+    """In the order in which they last moved."""
+    return [one.row for one in sorted(findings, key=lambda one: (one.stamp[0], one.row.effect_id))]

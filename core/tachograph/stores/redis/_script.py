@@ -30,10 +30,46 @@ local function after(one, other)
   return (string.byte(one, low + 1) or -1) > (string.byte(other, low + 1) or -1)
 end
 
+-- What stands, by hash and key, read at once; false: nothing. What takes its place is written at once in the end.
+local standing, taken = {}, {}
+for at = 1, #ARGV, 6 do
+  local hash, key = ARGV[at + 1], ARGV[at + 2]
+  local keys = standing[hash]
+  if not keys then
+    keys = {}
+    standing[hash], taken[hash] = keys, {}
+  end
+  keys[#keys + 1] = key
+end
+for hash, keys in pairs(standing) do
+  local found = redis.call('HMGET', prefix .. hash, unpack(keys))
+  local values = {}
+  for at = 1, #keys do values[keys[at]] = found[at] end
+  standing[hash] = values
+end
+
+-- By run: effects and unknown ones that came to it in this call.
+local effects_more, unknown_more = {}, {}
+
 local function count(run, effects, unknown)
-  local before = redis.call('HGET', prefix .. 'counts', run) or '0 0'
-  local all, open = string.match(before, '^(-?%d+) (-?%d+)$')
-  redis.call('HSET', prefix .. 'counts', run, (all + effects) .. ' ' .. (open + unknown))
+  effects_more[run] = (effects_more[run] or 0) + effects
+  unknown_more[run] = (unknown_more[run] or 0) + unknown
+end
+
+local function write_counts()
+  local runs = {}
+  for run, effects in pairs(effects_more) do
+    if effects ~= 0 or unknown_more[run] ~= 0 then runs[#runs + 1] = run end
+  end
+  if #runs == 0 then return end
+  local found, written = redis.call('HMGET', prefix .. 'counts', unpack(runs)), {}
+  for at = 1, #runs do
+    local run = runs[at]
+    local all, open = string.match(found[at] or '0 0', '^(-?%d+) (-?%d+)$')
+    written[#written + 1] = run
+    written[#written + 1] = (all + effects_more[run]) .. ' ' .. (open + unknown_more[run])
+  end
+  redis.call('HSET', prefix .. 'counts', unpack(written))
 end
 
 local function leave_signature(name, run)
@@ -54,37 +90,49 @@ function index.run(old, new)
       if not kept[old[at]] then leave_signature(old[at], new[1]) end
     end
   end
-  redis.call('ZADD', prefix .. 'runs', 0, new[2])
+  if not old or old[2] ~= new[2] then redis.call('ZADD', prefix .. 'runs', 0, new[2]) end
   for at = 4, #new do
     redis.call('HSET', prefix .. 'signature:' .. new[at], new[1], new[3])
     if not had[new[at]] then redis.call('HINCRBY', prefix .. 'signatures', new[at], 1) end
   end
 end
 
+local function ledger(fields)
+  return fields[4] ~= '' and fields[3] ~= 'FAILED' and prefix .. 'effects-under:' .. fields[4]
+end
+
+local function unknown(fields)
+  return fields[3] == 'UNKNOWN' and 1 or 0
+end
+
 function index.effect(old, new)
-  local run = new[2]
-  if old then
-    redis.call('ZREM', prefix .. 'effects', old[3])
-    redis.call('ZREM', prefix .. 'effects:' .. run, old[3])
-    if old[5] ~= '' then redis.call('ZREM', prefix .. 'ledger:' .. old[5], old[3]) end
-    count(run, -1, old[4] == 'UNKNOWN' and -1 or 0)
-  end
-  redis.call('ZADD', prefix .. 'effects', 0, new[3])
-  redis.call('ZADD', prefix .. 'effects:' .. run, 0, new[3])
-  if new[5] ~= '' and new[4] ~= 'FAILED' then redis.call('ZADD', prefix .. 'ledger:' .. new[5], 0, new[3]) end
-  count(run, 1, new[4] == 'UNKNOWN' and 1 or 0)
+  local id, run, before, now = new[1], new[2], old and ledger(old), ledger(new)
+  if not old then redis.call('SADD', prefix .. 'effects-of:' .. run, id) end
+  if before and before ~= now then redis.call('SREM', before, id) end
+  if now and before ~= now then redis.call('SADD', now, id) end
+  count(run, old and 0 or 1, unknown(new) - (old and unknown(old) or 0))
 end
 
 local applied = 0
 for at = 1, #ARGV, 6 do
-  local kind, hash, key, version = ARGV[at], prefix .. ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
-  local old = redis.call('HGET', hash, key)
+  local kind, hash, key, version = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local old = standing[hash][key]
   if not old or after(version, string.match(old, '^[^\\n]*')) then
-    redis.call('HSET', hash, key, version .. '\\n' .. ARGV[at + 4] .. '\\n' .. ARGV[at + 5])
+    local value = version .. '\\n' .. ARGV[at + 4] .. '\\n' .. ARGV[at + 5]
+    standing[hash][key], taken[hash][key] = value, value
     if index[kind] then index[kind](old and fields(string.match(old, '^[^\\n]*\\n([^\\n]*)')), fields(ARGV[at + 4])) end
     applied = applied + 1
   end
 end
+for hash, values in pairs(taken) do
+  local written = {}
+  for key, value in pairs(values) do
+    written[#written + 1] = key
+    written[#written + 1] = value
+  end
+  if #written > 0 then redis.call('HSET', prefix .. hash, unpack(written)) end
+end
+write_counts()
 return applied
 """
 """Takes findings in: ARGV holds kind, hash, key, version, fields and finding of each; returns how many took a place."""
@@ -111,9 +159,8 @@ def _place(finding: Finding) -> tuple[str, str, tuple[str, ...]]:
         return "run", "findings:run", (run.run_id, order, str(run.started_at_us), *run.signatures)
     if isinstance(finding, EffectFinding):
         effect = finding.row
-        order = f"{finding.stamp[0]:020}/{effect.effect_id}"
         digest = "" if effect.idempotency_key is None else ledger_digest(effect.name, effect.idempotency_key)
-        return "effect", "findings:effect", (effect.effect_id, effect.run_id, order, effect.state.value, digest)
+        return "effect", "findings:effect", (effect.effect_id, effect.run_id, effect.state.value, digest)
     if isinstance(finding, SignatureFinding):
         return "signature", f"hits:{finding.run_id}", ()
     kind = finding.key.partition("/")[0]
