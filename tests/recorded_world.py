@@ -28,6 +28,10 @@ class World:
         self.writers: list[SpoolWriter] = []
         self.chains: list[tuple[SpoolWriter, Chain]] = []
         self.effects: list[tuple[str, int, str]] = []
+        self.decided: set[str] = set()
+        """Effects of which the ledger said what became of them: no recorder lets a call come back behind that."""
+        self.back: set[str] = set()
+        """Effects whose call came back: no ledger says behind it that they are on their way."""
         self.lives = 0
 
     def take(self, action: str, one: int, two: int) -> None:
@@ -66,12 +70,19 @@ class World:
             writer.append([chain.call_started("send_mail", number, key=f"k-{number}")])
             self.effects.append((chain.event_id, chain.seq, f"k-{number}"))
         elif action == "back" and self.effects:
-            _, seq, _ = self.effects[number % len(self.effects)]
+            effect_id, seq, _ = self.effects[number % len(self.effects)]
+            if effect_id in self.decided:
+                return
+            self.back.add(effect_id)
             outcome = list(CallOutcome)[number % len(CallOutcome)]
             writer.append([chain.call_finished(number, outcome, call_id=seq)])
         elif action == "move" and self.effects:
             effect_id, _, key = self.effects[-1 - number % len(self.effects)]
-            states = STATES[number % 3], STATES[(number + 1) % len(STATES)]
+            states = STATES[number % 3], STATES[1 + number % (len(STATES) - 1)]
+            if states[1] is not EffectState.EXECUTING:
+                self.decided.add(effect_id)
+            elif effect_id in self.back:
+                return
             writer.append([chain.moved(effect_id, "send_mail", key, *states)])
         elif action == "end":
             ended = chain.run_finished() if chain.agent_id == "run" else chain.agent_finished()
