@@ -114,13 +114,15 @@ def _list(value: object) -> list[object]:
 
 
 def _object(wanted: type) -> _Read:
-    readers = {name: _reader(hint) for name, hint in get_type_hints(wanted).items()}
+    readers = [(name, _reader(hint)) for name, hint in get_type_hints(wanted).items()]
+    names = {name for name, _ in readers}
     make = cast("Callable[..., object]", wanted)
 
     def read(value: object) -> object:
         fields = _mapping(value)
-        if unknown := sorted(fields.keys() - readers.keys()):
-            raise TypeError(f"there is no field {unknown[0]!r} in {wanted.__name__}")
-        return make(**{name: field(fields[name]) for name, field in readers.items()})
+        made = make(*[field(fields[name]) for name, field in readers])
+        if len(fields) != len(readers):
+            raise TypeError(f"there is no field {min(fields.keys() - names)!r} in {wanted.__name__}")
+        return made
 
     return read

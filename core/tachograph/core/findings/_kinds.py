@@ -8,11 +8,16 @@ from typing import TypeAlias
 
 from tachograph.core.findings._rows import EffectRow, RunRow
 from tachograph.core.state import SignatureHit
+from tachograph.schemas import quick
 
 _DIGITS = 20
 """As many as any number of 64 bits has: texts of equal length compare as the numbers do, in Lua scripts, too."""
 
+_SORTING = tuple(".".join([f"%0{_DIGITS}d"] * count) for count in range(4))
+"""By how many numbers stand beside each other."""
 
+
+@quick
 @dataclass(frozen=True, slots=True)
 class Position:
     """How far a run was folded when something was found in it."""
@@ -29,6 +34,7 @@ class Position:
         return _sorting(self.events, self.hlc, int(self.over))
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class RunFinding:
     """A run's whole row, at a position. Its effects are those that the run's own events moved."""
@@ -54,6 +60,7 @@ class RunFinding:
         return self.position.version
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class EffectFinding:
     """Where an effect stands, by the event that moved it last, whichever run that event belongs to."""
@@ -239,4 +246,4 @@ def newer(one: Finding, other: Finding) -> bool:
 
 
 def _sorting(*numbers: int) -> str:
-    return ".".join(f"{number:0{_DIGITS}}" for number in numbers)
+    return _SORTING[len(numbers)] % numbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tachograph.schemas import EffectState
+from tachograph.schemas import EffectState, quick
 
 
 class RunStatus(StrEnum):
@@ -17,6 +17,7 @@ class RunStatus(StrEnum):
     """Its process died before the run's end was recorded."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class RunRow:
     """A run in the catalogue."""
@@ -46,6 +47,7 @@ class RunRow:
     """Other runs whose effects this one moved; sorted."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class EffectRow:
     """An effect in the catalogue."""
