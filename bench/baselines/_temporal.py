@@ -1,6 +1,6 @@
 """Temporal's Replayer over a history of activities, built by hand in the server's JSON form.
 
-It replays as many calls in one history as ours does in one run. What a call costs it grows with the history: measured once,
+It replays as many calls in one history as ours in one run. What a call costs it grows with the history. Measured once:
 1.3 ms in one of 300 calls one by one, 1.9 ms in one of 3,000, 4.2 ms in one of 8,000; ten at a time 0.3, 0.37 and 0.48 ms.
 A server ends a history at 51,200 events, which 8,000 calls one by one nearly are; 10,000 ten at a time are 33,000.
 """
