@@ -105,12 +105,22 @@ def test_a_time_is_taken_to_the_millisecond(recorded: Recorded) -> None:
 HUGE = "9" * 5000
 
 
-@pytest.mark.parametrize("when", ["mailer:99", "soon", "2026-13-01", "+1x", "nowhere/1:3", "x:y:z", "nobody#1.4"])
+@pytest.mark.parametrize(
+    "when",
+    ["mailer:99", "soon", "2026-13-01", "9999-99-99T00:00:00", "25:00", "+1x", "nowhere/1:3", "x:y:z", "nobody#1.4"],
+)
 def test_a_moment_that_cannot_be_is_named(recorded: Recorded, when: str) -> None:
     """The message repeats the value and says what can be said instead."""
     done = tacho("--home", recorded[0], "state", recorded[1], "--at", when)
     assert done.code == ExitCode.USAGE
     assert when in done.err
+
+
+@pytest.mark.parametrize("when", ["2026-13-01", "9999-99-99T00:00:00", "25:00"])
+def test_what_looks_like_a_time_is_spoken_of_as_one(recorded: Recorded, when: str) -> None:
+    """And not as a place of the log, which has a colon, too."""
+    done = tacho("--home", recorded[0], "state", recorded[1], "--at", when)
+    assert "no calendar or clock has such a time" in done.err
 
 
 @pytest.mark.parametrize("before", ["+", "mailer:", "mailer#1.", "x:", "0."])

@@ -249,3 +249,14 @@ def test_little_is_loaded_before_ctrl_c_is_heeded() -> None:
     program = "import sys, tachograph.control; print(sorted(n for n in sys.modules if n.startswith('tachograph.')))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "['tachograph.control', 'tachograph.control._start']\n"
+
+
+def test_an_option_that_takes_one_value_is_not_given_two(tmp_path: Path) -> None:
+    """The last one would win without a word about the other; those that may be given again, may."""
+    done = tacho("replay", "latest", "--code", str(tmp_path), "--code", str(tmp_path))
+    assert done.code == ExitCode.USAGE
+    assert "--code is given twice" in done.err
+    again = tacho("--home", tmp_path / "none", "timeline", "latest", "--agent", "a", "--agent", "b")
+    assert "twice" not in again.err
+    before_and_after = tacho("--home", tmp_path / "none", "runs", "--home", tmp_path / "other")
+    assert "twice" not in before_and_after.err

@@ -22,6 +22,7 @@ HELP = (
 _AFTER = re.compile(r"\+(?P<number>[0-9]{1,18}(?:\.[0-9]{1,18})?)(?P<unit>ms|s|m|h)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _CLOCK = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?")
+_DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
 _EVENT = re.compile(r"(?P<agent>[^#]+)#(?P<incarnation>[0-9]{1,18})\.(?P<seq>[0-9]{1,18})")
 _STEP = re.compile(r"(?P<agent>[^#]+)(#(?P<incarnation>[0-9]{1,18}))?:(?P<number>[0-9]{1,18})")
 
@@ -82,6 +83,8 @@ def moment_of(text: str | None, home: Home, run_ids: Sequence[str], events: Call
             raise UnknownMoment(text, "it lies outside the years 1 to 9999")
         until = at_ms << 16 | _END_OF_MS
         return Moment(_time_text(at_ms, start_ms), lambda known: cut_at_time(known, until), until)
+    if _CLOCK.fullmatch(text) or _DATED.fullmatch(text):
+        raise UnknownMoment(text, "no calendar or clock has such a time")
     if ":" in text:
         positions = _positions(home, run_ids, text)
         return Moment(text, lambda known: cut_at_positions(known, positions), positions)

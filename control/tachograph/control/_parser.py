@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from tachograph.control._answer import Answer
 from tachograph.control._errors import UsageError
@@ -22,8 +22,30 @@ Handler = Callable[[argparse.Namespace, Settings], Answer]
 """Runs a command."""
 
 
+class _Once(argparse._StoreAction):  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 what stores by default has no public name
+    """Stores an option's value; of two, argparse would take the last and say nothing of the other."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        if option_string is not None:
+            given: set[str] = vars(namespace).setdefault("given", set())
+            if self.dest in given:
+                parser.error(f"{option_string} is given twice; it takes one value")
+            given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises instead of exiting."""
+
+    def __init__(self, **options: Any) -> None:  # those of argparse, which names them
+        super().__init__(**options)
+        self.register("action", None, _Once)
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line."""
