@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import cast
 
 from tachograph.core.canonical import INLINE_BYTES_MAX, Digester
-from tachograph.producers._entry import CallEnding, CallOpening, Entry, Fields
+from tachograph.producers._entry import CallEnding, CallOpening, Fields
 from tachograph.schemas import CallEncoder, SchemaMismatch
 
 _OPENINGS_MAX = 4096
@@ -40,21 +40,16 @@ class Calls:
         self.refused: tuple[bytes, bytes, bool] = (b"", b"", False)
         """The latest payload that had to go another way, and what redaction made of it: it need not be redacted again."""
 
-    def content(self, entry: Entry, raw: bytes, head: bytes) -> bytes | None:
-        """A call's event behind its hash; None: its payload is too large, holds a secret, or something does not fit.
-
-        Args:
-            entry: a plain call.
-            raw: its payload, the last of its fields.
-            head: the event's meta.
-        """
+    def content(self, event_type: str, fields: CallOpening | CallEnding, head: bytes) -> bytes | None:
+        """A call's event behind its hash; None: its payload is too large, holds a secret, or something does not fit."""
+        raw = fields[4]
         data, redacted = self._redact(raw, self._digester)
         if redacted or len(data) > INLINE_BYTES_MAX:
             self.refused = (raw, data, redacted)
             return None
-        digest, call = self._digest(data), entry[9:13]
+        digest, call = self._digest(data), fields[:4]
         try:
-            if entry[5] == "CallFinished":
+            if event_type == "CallFinished":
                 return self._finished(head, call, digest, data)  # type: ignore[arg-type]  # a CallEnding's
             return self._started(head, self._openings.get(call) or self._learn(call), digest, data)  # type: ignore[arg-type]  # a CallOpening's
         except SchemaMismatch:

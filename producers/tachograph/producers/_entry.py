@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
 
 from tachograph.core.causality import GENESIS
 from tachograph.schemas import Cause, HeadEncoder
@@ -120,34 +119,7 @@ Fields = dict[str, object] | CallOpening | CallEnding
 ENTRY_BYTES = 800
 """What an event in the queue takes without its bodies: the entry, its fields' dictionary and the numbers in it."""
 
-PLAIN_FIELDS = 5
-"""As many as a plain call has."""
+Entry = tuple[Stream, int, int, int, "int | None", str, Fields, "Extra | None", "str | None", int]
+"""An event in its place: stream, seq, hlc, recorded at (us), logical time (us), type, fields, extra, trace, bytes in memory.
 
-Entry = tuple[
-    Stream,
-    int,
-    int,
-    int,
-    "int | None",
-    str,
-    "Extra | None",
-    "str | None",
-    int,
-    object,
-    object,
-    object,
-    object,
-    "bytes | None",
-]
-"""An event in its place: stream, seq, hlc, recorded at (us), logical time (us), type, extra, trace, bytes in memory; then
-the five fields of a plain call, or a dictionary of fields and four times None."""
-
-ENTRY_FIELDS_AT = 9
-"""Where an entry's fields begin."""
-
-ENTRY_ITEMS = ENTRY_FIELDS_AT + PLAIN_FIELDS
-
-
-def fields_of(entry: Entry) -> Fields:
-    """An event's fields, as they were put."""
-    return cast("Fields", entry[ENTRY_FIELDS_AT] if entry[-1] is None else entry[ENTRY_FIELDS_AT:])
+A tuple, since one is made for every event on the caller's thread."""

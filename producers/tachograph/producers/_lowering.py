@@ -9,7 +9,7 @@ from tachograph.core.canonical import INLINE_BYTES_MAX, Digester, make_body
 from tachograph.core.causality import EventId, event_hash
 from tachograph.core.sealing import ERROR_ARGUMENTS, RawPlace
 from tachograph.producers._calls import Calls, named
-from tachograph.producers._entry import CauseSource, Entry, ErrorDraft, Stream, fields_of
+from tachograph.producers._entry import CauseSource, Entry, ErrorDraft, Stream
 from tachograph.producers._fields import details_fields, simplified, usage_fields
 from tachograph.producers._state import NOTES
 from tachograph.producers._texts import TEXT_FIELDS, Texts
@@ -79,14 +79,14 @@ class Lowering:
         Raises:
             StoreUnavailable: a body's chunk could not be stored.
         """
-        stream, seq, hlc, recorded_at_us, logical_time_us, event_type, extra, trace, _, _, _, _, _, raw = entry
+        stream, seq, hlc, recorded_at_us, logical_time_us, event_type, fields, extra, trace, _ = entry
         kind = self._kinds.get(event_type) or self._learn(event_type)
         causes = () if extra is None else tuple(map(_known, extra.causes))
         encoder = stream.encoder or self._encoder(stream)
         head = encoder.encode(seq, hlc, causes, recorded_at_us, logical_time_us, trace)
-        content = None if raw is None else self._calls.content(entry, raw, head)
+        content = self._calls.content(event_type, fields, head) if isinstance(fields, tuple) else None
         if content is None:
-            content = head + self._rest(kind, entry, named(event_type, fields_of(entry)))
+            content = head + self._rest(kind, entry, named(event_type, fields))
         digest = event_hash(kind.tag, content, stream.head_hash, [cause.hash for cause in causes] if causes else ())
         stream.head_hash = digest
         stream.head_seq = seq
@@ -97,7 +97,7 @@ class Lowering:
 
     def _lower(self, kind: _Kind, entry: Entry, fields: dict[str, object]) -> None:
         """Bring every field into the form in which the codec takes it."""
-        extra = entry[6]
+        extra = entry[7]
         for name in kind.bodies:
             raw = fields[name]
             if raw is not None:
@@ -123,7 +123,7 @@ class Lowering:
         event_type = entry[5]
         self._lower(kind, entry, fields)
         if kind.note is not None:
-            kind.note(entry[0], fields, entry[6])
+            kind.note(entry[0], fields, entry[7])
         try:
             return encode_rest(event_type, fields)
         except SchemaMismatch:  # a name that is no text, a number beyond 64 bits: rather a poorer event than none

@@ -10,11 +10,10 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from sys import modules
-from typing import cast
 
 from tachograph.core.causality import HybridClock
 from tachograph.core.errors import AgentMisuse, SpoolUnwritable
-from tachograph.producers._entry import ENTRY_BYTES, ENTRY_ITEMS, PLAIN_FIELDS, Entry, Extra, Fields, Stream
+from tachograph.producers._entry import ENTRY_BYTES, Entry, Extra, Fields, Stream
 from tachograph.producers._settings import Settings
 from tachograph.producers._sources import monotonic_ns
 from tachograph.producers._trace import OPENTELEMETRY, traceparent
@@ -24,13 +23,6 @@ _RUNNING, _LINGERING, _IDLE, _ABSENT = 0, 1, 2, 3
 
 LINGER_S = 0.004
 """How long the writer gathers events before it works on them: short beside any model call, long beside one event."""
-
-BATCH_EVENTS_MAX = 64
-"""Events in one write: enough to make the system call cheap, few enough to let other threads run in between and to be
-written while the processor's caches hold them (with 256 an event costs a tenth more)."""
-
-_BATCH_ITEMS = BATCH_EVENTS_MAX * ENTRY_ITEMS
-_NO_MORE_FIELDS = (None,) * (PLAIN_FIELDS - 1)
 
 QUIET_ROUNDS_MAX = 5
 """How often the writer looks in vain before it waits to be called: while there is work, nobody pays for calling it."""
@@ -49,8 +41,6 @@ class Queue:
         self.clock = HybridClock(lambda: now_ns() // 1000)
         self.put_total = 0
         """How many events were put: the ticket of the latest."""
-        self._taken_total = 0
-        """How many of them do not wait any more."""
         self.bytes = 0
         self.events_high = 0
         self.blocked_us = 0
@@ -61,11 +51,7 @@ class Queue:
         self._tick_at = self.clock.tick_at
         self.start_writer: Callable[[], bool] = _nobody
         """Called with the lock held when there are events and no writer; whether it could start one."""
-        self._batch: list[object] = []
-        """The latest events, their items one behind the other: a tuple for each event that waits would be one more object
-        for the garbage collector to walk over, again and again, on the callers' time."""
-        self._batches: deque[list[object]] = deque()
-        """Those before, each as many as make a write."""
+        self._entries: deque[Entry] = deque()
         self._events_max = settings.queue_events_max
         self._bytes_max = settings.queue_bytes_max
         self._work = threading.Condition(self.lock)
@@ -75,7 +61,7 @@ class Queue:
         self._quiet_rounds = 0
 
     def __len__(self) -> int:
-        return self.put_total - self._taken_total
+        return len(self._entries)
 
     def put(
         self,
@@ -102,9 +88,9 @@ class Queue:
             SpoolUnwritable: the log is broken.
         """
         trace = traceparent() if OPENTELEMETRY in modules else None  # foreign code: not under the lock
-        items = fields if type(fields) is tuple else (fields, *_NO_MORE_FIELDS)
         with self.lock:
-            if self.bytes >= self._bytes_max or self.put_total - self._taken_total >= self._events_max:
+            entries = self._entries
+            if self.bytes >= self._bytes_max or len(entries) >= self._events_max:
                 self._wait_for_space()
             if stream.ended or self.broken is not None or self.forked:
                 raise self._refusal(stream)
@@ -114,30 +100,25 @@ class Queue:
             if extra is not None and extra.sent is not None:
                 extra.sent.seq, extra.sent.hlc = seq, hlc
             size += ENTRY_BYTES
-            if len(self._batch) >= _BATCH_ITEMS:
-                self._begin_batch()
-            batch = self._batch
-            # An interrupt (Ctrl-C) can come only once a call is done: there is none from here to the event's last item.
-            batch += (stream, seq, hlc, wall_us, stream.logical_time_us, event_type, extra, trace, size)
-            batch += items
+            entry = (stream, seq, hlc, wall_us, stream.logical_time_us, event_type, fields, extra, trace, size)
+            # An interrupt (Ctrl-C) can come only once a call is done: up to the append this happens as a whole.
             stream.ended = last
             self.bytes += size
             self.put_total += 1
             stream.seq = seq
+            entries.append(entry)
             if self._writer > _LINGERING:
                 self._rouse()
         return seq
 
-    def take(self) -> list[Entry]:
-        """The oldest events, in order, as many as make a write; empty when there are none."""
+    def take(self, count_max: int) -> list[Entry]:
+        """The oldest events, in order; empty when there are none."""
         with self.lock:
-            self.events_high = max(self.events_high, len(self))
-            if not self._batches:
-                self._begin_batch()
-            items = iter(self._batches.popleft())
-            taken = cast("list[Entry]", list(zip(*[items] * ENTRY_ITEMS, strict=True)))
-            self.bytes -= sum([entry[8] for entry in taken])
-            self._taken_total += len(taken)
+            entries = self._entries
+            waiting = len(entries)
+            self.events_high = max(self.events_high, waiting)
+            taken = [entries.popleft() for _ in range(min(count_max, waiting))]
+            self.bytes -= sum([entry[-1] for entry in taken])
             if self._blocked:
                 self._space.notify_all()
         return taken
@@ -146,9 +127,7 @@ class Queue:
         """From now on every `put` raises the error; what was waiting is lost."""
         with self.lock:
             self.broken = error
-            self._batches.clear()
-            self._batch = []
-            self._taken_total = self.put_total
+            self._entries.clear()
             self.bytes = 0
             self._space.notify_all()
 
@@ -166,13 +145,13 @@ class Queue:
     def wait_for_work(self, timeout_s: float | None, urgent: Callable[[], bool]) -> None:
         """The writer's wait: until there are events, something is urgent, or the time is over."""
         with self.lock:
-            if self._quiet_rounds >= QUIET_ROUNDS_MAX and not len(self) and not urgent():
+            if self._quiet_rounds >= QUIET_ROUNDS_MAX and not self._entries and not urgent():
                 self._writer = _IDLE
                 self._work.wait(timeout_s)
-            if not urgent() and len(self) < self._events_max // 2:
+            if not urgent() and len(self._entries) < self._events_max // 2:
                 self._writer = _LINGERING
                 self._work.wait(LINGER_S)
-            self._quiet_rounds = 0 if len(self) else self._quiet_rounds + 1
+            self._quiet_rounds = 0 if self._entries else self._quiet_rounds + 1
             self._writer = _RUNNING
 
     def fork(self) -> None:
@@ -192,14 +171,10 @@ class Queue:
     def writer_leaves(self, needed: Callable[[], bool]) -> bool:
         """The writer ends unless it is needed; whether it does. The next event then starts another one."""
         with self.lock:
-            if len(self) or needed():
+            if self._entries or needed():
                 return False
             self._writer = _ABSENT
             return True
-
-    def _begin_batch(self) -> None:
-        batch, self._batch = self._batch, []  # before the call below: an interrupt must not leave it in both places
-        self._batches.append(batch)
 
     def _rouse(self) -> None:
         if self._writer == _ABSENT:
@@ -212,12 +187,12 @@ class Queue:
         since = monotonic_ns()
         self._blocked += 1
         try:
-            while self.broken is None and (len(self) >= self._events_max or self.bytes >= self._bytes_max):
+            while self.broken is None and (len(self._entries) >= self._events_max or self.bytes >= self._bytes_max):
                 self._rouse()
                 self._space.wait()
         finally:
             self._blocked -= 1
-            self.events_high = max(self.events_high, len(self))
+            self.events_high = max(self.events_high, len(self._entries))
             self.blocked_us += (monotonic_ns() - since) // 1000
 
     def _refusal(self, stream: Stream) -> AgentMisuse | SpoolUnwritable:

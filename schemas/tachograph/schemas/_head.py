@@ -27,15 +27,13 @@ class HeadEncoder:
         tenant: of the stream.
     """
 
-    __slots__ = ("_clock_end", "_clock_high", "_end", "_middle", "_time_end", "_time_high", "_who")
+    __slots__ = ("_clock_end", "_clock_high", "_time_end", "_time_high", "_who")
 
     def __init__(self, agent_id: str, incarnation: int, run_id: str, tenant: str) -> None:
         self._who = _text(agent_id) + long_bytes(incarnation) + _text(run_id) + _text(tenant)
         self._clock_high: int | None = None
         self._time_high: int | None = None
         self._clock_end = self._time_end = b""
-        self._middle = self._end = b""
-        """What stands before and behind the time of an event without causes, a time told and a trace."""
 
     def encode(
         self,
@@ -47,18 +45,12 @@ class HeadEncoder:
         trace: str | None = None,
     ) -> bytes:
         """The Avro bytes of a meta behind its hash."""
-        place = SMALL[seq] if 0 <= seq <= SMALL_MAX else long_bytes(seq)
-        is_known = hlc >> HIGH_SHIFT == self._clock_high and recorded_at_us >> HIGH_SHIFT == self._time_high
-        clock, time = hlc << 1, recorded_at_us << 1
-        if is_known and not causes and logical_time_us is None and trace is None:
-            return b"".join((
-                place, PAIRS[clock & 16383], PAIRS[clock >> 14 & 16383], self._middle,
-                PAIRS[time & 16383], PAIRS[time >> 14 & 16383], self._end,
-            ))  # fmt: skip
         told = b"\0" if logical_time_us is None else b"\2" + long_bytes(logical_time_us)
         caused = _causes(causes) if causes else b"\0"
+        place = SMALL[seq] if 0 <= seq <= SMALL_MAX else long_bytes(seq)
         traced = b"\0" if trace is None else b"\2" + _text(trace)
-        if is_known:
+        if hlc >> HIGH_SHIFT == self._clock_high and recorded_at_us >> HIGH_SHIFT == self._time_high:
+            clock, time = hlc << 1, recorded_at_us << 1
             return b"".join((
                 place, PAIRS[clock & 16383], PAIRS[clock >> 14 & 16383], self._clock_end, self._who, caused,
                 PAIRS[time & 16383], PAIRS[time >> 14 & 16383], self._time_end, told, traced,
@@ -70,7 +62,6 @@ class HeadEncoder:
         if hlc >> HIGH_SHIFT > 0 and recorded_at_us >> HIGH_SHIFT > 0:
             self._clock_end, self._time_end = high_bytes(hlc), high_bytes(recorded_at_us)
             self._clock_high, self._time_high = hlc >> HIGH_SHIFT, recorded_at_us >> HIGH_SHIFT
-            self._middle, self._end = self._clock_end + self._who + b"\0", self._time_end + b"\0\0"
 
 
 def encode_rest(event_type: str, fields: Mapping[str, object]) -> bytes:

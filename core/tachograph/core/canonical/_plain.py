@@ -38,7 +38,6 @@ def is_plain_float(value: float) -> bool:
 
 _CONTAINERS = frozenset({dict, list})
 _PLAIN = frozenset({str, int, bool, type(None)}) | _CONTAINERS
-_ARE_PLAIN = _PLAIN.issuperset
 _FLOAT = frozenset({float})
 _IS_LAST = {
     frozenset(kinds): _CONTAINERS.isdisjoint(kinds)
@@ -59,12 +58,6 @@ def is_plain(value: object) -> TypeGuard[JsonValue]:
     layer = get_referents(value) if type(value) in _CONTAINERS else [value]
     count = len(layer)
     for _ in range(DEPTH_MAX):
-        if not layer:
-            return count <= ITEMS_MAX
-        if len(layer) <= _SMALL_LAYER_MAX and _ARE_PLAIN(map(type, layer)):  # as most are
-            layer = get_referents(*layer)
-            count += len(layer)
-            continue
         kinds = frozenset(map(type, layer))
         is_last = _IS_LAST.get(kinds)
         if is_last is None:

@@ -13,8 +13,6 @@ GENESIS = bytes(HASH_BYTES)
 
 _DOMAIN = b"tachograph.event.v1\0"
 
-_NO_CAUSES = bytes(4)
-
 
 def event_hash(schema_tag: str, content: bytes, previous: bytes, causes: Sequence[bytes]) -> bytes:
     """The hash of an event, 32 bytes: SHA-256 over what follows, lengths big-endian.
@@ -32,7 +30,7 @@ def event_hash(schema_tag: str, content: bytes, previous: bytes, causes: Sequenc
     """
     if len(previous) != HASH_BYTES or (causes and any(len(cause) != HASH_BYTES for cause in causes)):
         raise ValueError(f"a hash has {HASH_BYTES} bytes")
-    count = len(causes).to_bytes(4, "big") if causes else _NO_CAUSES
+    count = len(causes).to_bytes(4, "big")
     length = len(content).to_bytes(8, "big")
     return sha256(b"".join((_DOMAIN, previous, count, *causes, _tag(schema_tag), length, content))).digest()
 
