@@ -260,3 +260,12 @@ def test_an_option_that_takes_one_value_is_not_given_two(tmp_path: Path) -> None
     assert "twice" not in again.err
     before_and_after = tacho("--home", tmp_path / "none", "runs", "--home", tmp_path / "other")
     assert "twice" not in before_and_after.err
+
+
+@pytest.mark.parametrize("seconds", ["-1", "0", "nan"])
+def test_a_shipment_is_given_some_time(tmp_path: Path, seconds: str) -> None:
+    """A limit that is over before it begins is a mistake, not a shipment that gave up."""
+    done = tacho("--home", tmp_path, "ship", f"--seconds-max={seconds}")
+    assert done.code == ExitCode.USAGE
+    assert "--seconds-max" in done.err
+    assert "it must be above 0" in done.err

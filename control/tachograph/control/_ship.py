@@ -26,9 +26,14 @@ def register(commands: Commands) -> None:
 def _ship(arguments: argparse.Namespace, settings: Settings) -> Answer:
     if arguments.directory == "":
         raise InvalidSetting("DIR", "", "name a directory, or leave it out for the home")
+    seconds_max: float | None = arguments.seconds_max
+    if seconds_max is not None and not seconds_max > 0:
+        raise InvalidSetting(
+            "--seconds-max", seconds_max, "it must be above 0; leave it out to wait for as long as it takes"
+        )
     home = settings.home if arguments.directory is None else Path(str(arguments.directory))
     with progress("ship") as shown:
-        done = ship_service()(home, arguments.seconds_max, shown)
+        done = ship_service()(home, seconds_max, shown)
     document: dict[str, Document] = {
         "events": done.events,
         "bodies": done.bodies,
