@@ -118,7 +118,7 @@ GROUPS: Mapping[str, tuple[Comparison, ...]] = {
             "cpu_us",
             f"{_FOLD_STEP}:small_runs",
             f"{_FOLD_STEP}:small_runs_tenth",
-            1.5,  # of a tenth, none has to be put away
+            1.3,
             1,
         ),
         Comparison(

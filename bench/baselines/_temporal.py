@@ -19,7 +19,7 @@ from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 from bench._measure import Figures, Subject, timed
 from bench._payload import BATCHED_CALLS, SEQUENTIAL_CALLS, pairs
 
-_PAIRS = pairs(BATCHED_CALLS)
+_PAIRS = pairs(256)
 _QUEUE = {"name": "bench"}
 
 
@@ -32,7 +32,7 @@ class Sequential:
         """Call `count` activities."""
         for index in range(count):
             await workflow.execute_activity(
-                "tool", _PAIRS[index][0], start_to_close_timeout=timedelta(seconds=60), activity_id=str(index + 1)
+                "tool", _PAIRS[index % 256][0], start_to_close_timeout=timedelta(seconds=60), activity_id=str(index + 1)
             )
         return count
 
@@ -49,7 +49,7 @@ class Batched:
                 *(
                     workflow.execute_activity(
                         "tool",
-                        _PAIRS[index][0],
+                        _PAIRS[index % 256][0],
                         start_to_close_timeout=timedelta(seconds=60),
                         activity_id=str(index + 1),
                     )
@@ -159,7 +159,7 @@ class _History:
                 "activityId": str(index + 1),
                 "activityType": {"name": "tool"},
                 "taskQueue": _QUEUE,
-                "input": _payloads(_PAIRS[index][0]),
+                "input": _payloads(_PAIRS[index % 256][0]),
                 "workflowTaskCompletedEventId": task,
                 "startToCloseTimeout": "60s",
             },
@@ -174,7 +174,7 @@ class _History:
         self._add(
             "ACTIVITY_TASK_COMPLETED",
             "activityTaskCompletedEventAttributes",
-            {"result": _payloads(_PAIRS[index][1]), "scheduledEventId": scheduled, "startedEventId": started},
+            {"result": _payloads(_PAIRS[index % 256][1]), "scheduledEventId": scheduled, "startedEventId": started},
         )
 
 

@@ -79,18 +79,21 @@ def test_whoever_has_nothing_of_ours_reads_every_record(tmp_path: Path) -> None:
     assert pipeline.backend.registry is not None
     room = CleanRoom(pipeline.backend.registry.url)
     found: list[tuple[object, ...]] = []
+    kinds: set[str] = set()
     tools: set[object] = set()
     for key, headers, value in records(pipeline.kafka.bootstrap, pipeline.events):
-        _, fields = room.read(value)
+        kind, fields = room.read(value)
         meta = cast("Fields", fields["meta"])
         assert key.decode() == meta["run_id"]
         assert headers == {
             "tacho-tenant": str(meta["tenant"]).encode(),
             "tacho-hash": cast("bytes", meta["hash"]).hex().encode(),
         }
+        kinds.add(kind)
         tools.add(fields.get("name"))
         found.append((meta["run_id"], meta["agent_id"], meta["incarnation"], meta["seq"]))
     assert sorted(map(str, found)) == sorted(str(tuple(event_id)) for event_id in read_ledger(pipeline.ledger))
+    assert {"RunStarted", "AgentStarted", "CallStarted", "CallFinished", "EffectTransitioned", "RunFinished"} <= kinds
     assert {"len", "send_mail"} <= tools
 
 
@@ -134,7 +137,6 @@ def _with_chunk(value: object, chunk: bytes) -> object:
     """The same with every list of chunks a list of this one."""
     if isinstance(value, dict):
         fields = cast("Fields", value)
-
         return {
             name: [chunk] if name == "chunks" and isinstance(one, tuple | list) and one else _with_chunk(one, chunk)
             for name, one in fields.items()
